@@ -1,1 +1,31 @@
-//! types
+//! The words every other crate speaks: canonical URL, keys, partition, link, outcome, record, time.
+//!
+//! Promise: no I/O, no async, no clock; nothing here panics on any input.
+//!
+//! | module | noun |
+//! | --- | --- |
+//! | [`canon`] | a raw URL becomes a [`CanonUrl`] under [`CanonRules`] |
+//! | [`join`] | a link on a page becomes a canonical URL, mostly without allocating |
+//! | [`key`] | [`UrlKey`], [`HostKey`], [`Digest`]: what things are stored under |
+//! | [`partition`] | which partition owns a URL |
+//! | [`link`] | link kinds and the three attributes of a link |
+//! | [`outcome`] | how a visit ended, as a closed set of cases |
+//! | [`record`] | what is remembered about a URL |
+//! | [`time`] | [`UnixMs`], the only clock value that is stored |
+
+pub mod canon;
+pub mod join;
+pub mod key;
+pub mod link;
+pub mod outcome;
+pub mod partition;
+pub mod record;
+pub mod time;
+
+pub use canon::{CanonRules, CanonUrl, UrlError};
+pub use key::{Digest, HostKey, UrlKey};
+pub use link::{LinkAttributes, LinkKind};
+pub use outcome::{Exclusion, Failure, Outcome};
+pub use partition::{Granularity, PartitionId, Partitioner};
+pub use record::{ArchiveSpan, UrlRecord, UrlState};
+pub use time::UnixMs;

@@ -1,0 +1,175 @@
+//! How a visit ended. A closed set: whatever a server, resolver or page does, it ends in exactly one of these.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The end of one visit to one URL.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// A whole response with a final status (2xx, or an error page with 4xx) was received and archived.
+    Fetched { status: u16 },
+    /// The server said 304 to a conditional request.
+    NotModified,
+    /// A 3xx with a usable Location; the target became a frontier event of its own.
+    Redirected { status: u16, to: String },
+    /// Never requested, and why.
+    Excluded(Exclusion),
+    /// Requested (or tried), without a usable response.
+    Failed(Failure),
+}
+
+/// Why a URL that was accepted is not requested.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exclusion {
+    /// Forbidden by a line of the host's robots.txt (1-based; 0 when the whole file is unreachable).
+    Robots { line: u32, rule: String },
+    /// The host used up its error budget.
+    HostErrors { failures: u32 },
+    /// The host reached its page budget.
+    HostBudget { pages: u64 },
+    /// The host mirrors another one that is being crawled.
+    Mirror { of: String },
+}
+
+/// A visit without a usable response. Each limit that can end a visit has its own case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Failure {
+    /// The name does not exist or has no address.
+    DnsNoAddress,
+    DnsTimeout,
+    DnsError,
+    /// Every address is in a network that is closed to this crawl.
+    PrivateAddress,
+    ConnectRefused,
+    ConnectTimeout,
+    ConnectError,
+    TlsError,
+    /// The connection ended before the response did.
+    ConnectionLost,
+    /// Nothing arrived in time after the request was sent.
+    FirstByteTimeout,
+    /// The response took longer than a whole visit may.
+    TotalTimeout,
+    /// Bytes arrived slower than the minimum rate.
+    TooSlow,
+    /// The response head is larger, or has more fields, than allowed.
+    HeaderTooLarge,
+    /// Not HTTP, or HTTP that cannot be understood.
+    BadResponse,
+    /// The body as sent is larger than allowed.
+    BodyTooLarge,
+    /// The body would decode to more than allowed.
+    DecodedTooLarge,
+    /// The body does not decode by its Content-Encoding.
+    BadEncoding,
+    /// The body is shorter than its framing promised.
+    Truncated,
+    /// A 3xx without a usable Location.
+    BadRedirect,
+    /// 429 or 503: the server asks for patience.
+    Overloaded {
+        status: u16,
+    },
+    /// Any other 5xx.
+    ServerError {
+        status: u16,
+    },
+}
+
+impl Failure {
+    /// Whether trying again later can help.
+    pub fn is_transient(self) -> bool {
+        !matches!(
+            self,
+            Self::PrivateAddress
+                | Self::DnsNoAddress
+                | Self::HeaderTooLarge
+                | Self::BodyTooLarge
+                | Self::DecodedTooLarge
+                | Self::BadEncoding
+                | Self::BadRedirect
+        )
+    }
+
+    /// The word used in reports, metrics and `why`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::DnsNoAddress => "dns-no-address",
+            Self::DnsTimeout => "dns-timeout",
+            Self::DnsError => "dns-error",
+            Self::PrivateAddress => "private-address",
+            Self::ConnectRefused => "connect-refused",
+            Self::ConnectTimeout => "connect-timeout",
+            Self::ConnectError => "connect-error",
+            Self::TlsError => "tls-error",
+            Self::ConnectionLost => "connection-lost",
+            Self::FirstByteTimeout => "first-byte-timeout",
+            Self::TotalTimeout => "total-timeout",
+            Self::TooSlow => "too-slow",
+            Self::HeaderTooLarge => "header-too-large",
+            Self::BadResponse => "bad-response",
+            Self::BodyTooLarge => "body-too-large",
+            Self::DecodedTooLarge => "decoded-too-large",
+            Self::BadEncoding => "bad-encoding",
+            Self::Truncated => "truncated",
+            Self::BadRedirect => "bad-redirect",
+            Self::Overloaded { .. } => "overloaded",
+            Self::ServerError { .. } => "server-error",
+        }
+    }
+
+    /// The status code the server sent, where the failure is one.
+    pub fn status(self) -> Option<u16> {
+        match self {
+            Self::Overloaded { status } | Self::ServerError { status } => Some(status),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.status() {
+            Some(status) => write!(f, "{} ({status})", self.word()),
+            None => f.write_str(self.word()),
+        }
+    }
+}
+
+impl Exclusion {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Robots { .. } => "robots",
+            Self::HostErrors { .. } => "host-errors",
+            Self::HostBudget { .. } => "host-budget",
+            Self::Mirror { .. } => "mirror",
+        }
+    }
+}
+
+impl Outcome {
+    /// The word used in reports and exports: `fetched`, `redirected`, `robots`, `dns-timeout` …
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Fetched { .. } => "fetched",
+            Self::NotModified => "not-modified",
+            Self::Redirected { .. } => "redirected",
+            Self::Excluded(exclusion) => exclusion.word(),
+            Self::Failed(failure) => failure.word(),
+        }
+    }
+
+    /// The HTTP status the server sent, if it sent one.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Fetched { status } | Self::Redirected { status, .. } => Some(*status),
+            Self::NotModified => Some(304),
+            Self::Excluded(_) => None,
+            Self::Failed(failure) => failure.status(),
+        }
+    }
+}
