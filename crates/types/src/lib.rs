@@ -26,6 +26,6 @@ pub use canon::{CanonRules, CanonUrl, UrlError};
 pub use key::{Digest, HostKey, UrlKey};
 pub use link::{LinkAttributes, LinkKind};
 pub use outcome::{Exclusion, Failure, Outcome};
-pub use partition::{Granularity, PartitionId, Partitioner};
-pub use record::{ArchiveSpan, UrlRecord, UrlState};
+pub use partition::{Granularity, PartitionId, Partitioner, UrlId};
+pub use record::{ArchiveSpan, UrlRecord, UrlState, VisitFacts};
 pub use time::UnixMs;

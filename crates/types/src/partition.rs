@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::CanonUrl;
+use crate::{CanonUrl, UrlKey};
 
 /// Partitions a crawl has unless told otherwise.
 pub const DEFAULT_PARTITIONS: u16 = 64;
@@ -18,6 +18,30 @@ pub const MAX_PARTITIONS: u16 = 16_384;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PartitionId(pub u16);
+
+/// A URL by partition and key: enough to find its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct UrlId {
+    pub partition: PartitionId,
+    pub key: UrlKey,
+}
+
+impl UrlId {
+    pub fn to_bytes(self) -> [u8; 18] {
+        let mut out = [0; 18];
+        out[..2].copy_from_slice(&self.partition.0.to_be_bytes());
+        out[2..].copy_from_slice(&self.key.to_bytes());
+        out
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (partition, key) = bytes.split_first_chunk::<2>()?;
+        Some(Self {
+            partition: PartitionId(u16::from_be_bytes(*partition)),
+            key: UrlKey::from_bytes(key.try_into().ok()?),
+        })
+    }
+}
 
 impl fmt::Display for PartitionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,6 +86,13 @@ impl Default for Partitioner {
 }
 
 impl Partitioner {
+    pub fn id_of(&self, url: &CanonUrl) -> UrlId {
+        UrlId {
+            partition: self.partition_of(url),
+            key: url.key(),
+        }
+    }
+
     pub fn partition_of(&self, url: &CanonUrl) -> PartitionId {
         let hash = match self.granularity {
             Granularity::Host => xxh3_64(url.host().as_bytes()),

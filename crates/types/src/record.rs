@@ -1,8 +1,8 @@
-//! What is remembered about a URL: the value stored under its [`UrlKey`].
+//! What is remembered about a URL: the value stored under its key.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, Outcome, UnixMs, UrlKey};
+use crate::{Digest, Outcome, UnixMs, UrlId};
 
 /// Where a URL stands. Leases are kept in memory alone: after a crash, what was leased is `Queued` again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -29,11 +29,8 @@ pub struct UrlRecord {
     pub state: UrlState,
     pub depth: u16,
     /// The page it was first found on; none for a seed.
-    pub found_on: Option<UrlKey>,
+    pub found_on: Option<UrlId>,
     pub found_at: UnixMs,
-    /// Position in the queue's order; with the host it names the queue entry.
-    pub priority: u32,
-    pub sequence: u64,
     pub tries: u16,
     /// The end of the last visit; none before the first.
     pub outcome: Option<Outcome>,
@@ -47,7 +44,7 @@ pub struct VisitFacts {
     /// Fingerprint of the decoded payload.
     pub digest: Option<Digest>,
     /// The first URL with the same payload, if this is not the first.
-    pub duplicate_of: Option<UrlKey>,
+    pub duplicate_of: Option<UrlId>,
     /// The response (or revisit) record; none when archiving is off.
     pub archived: Option<ArchiveSpan>,
     pub content_type: String,
@@ -62,15 +59,13 @@ pub struct VisitFacts {
 
 impl UrlRecord {
     /// A URL that was just accepted.
-    pub fn queued(url: String, depth: u16, found_on: Option<UrlKey>, found_at: UnixMs) -> Self {
+    pub fn queued(url: String, depth: u16, found_on: Option<UrlId>, found_at: UnixMs) -> Self {
         Self {
             url,
             state: UrlState::Queued,
             depth,
             found_on,
             found_at,
-            priority: 0,
-            sequence: 0,
             tries: 0,
             outcome: None,
             visited_at: None,

@@ -1,0 +1,357 @@
+//! All of it together: URLs are admitted, hosts take turns, leases go out and come back.
+//!
+//! One [`Frontier`] is owned by one thread; nothing in it locks. What must survive is handed out as [`Changes`] and
+//! [`Done`] records for the committer, and stays in memory until [`Frontier::committed`] says it is on disk.
+
+mod admit;
+mod finish;
+mod lease;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use foldhash::{HashMap, HashSet};
+use lycosa_types::{
+    CanonUrl, Digest, Failure, Outcome, Partitioner, UnixMs, UrlId, UrlKey, UrlRecord, VisitFacts,
+};
+
+use crate::host::{Host, Place, Rules, RulesState};
+use crate::host_queue::Entry;
+use crate::order::{Order, Rank};
+use crate::politeness::Politeness;
+use crate::schedule::{Alarm, HostIndex, Schedule};
+use crate::seen::SeenSet;
+use crate::store::{Changes, HostSlot, RulesRecord, Store, StoreError};
+
+/// Settings of a frontier.
+#[derive(Clone, Debug)]
+pub struct FrontierOptions {
+    pub order: Order,
+    pub politeness: Politeness,
+    pub partitioner: Partitioner,
+    /// Ask for robots.txt before anything else of a host.
+    pub obey_robots: bool,
+    pub max_queries_per_path: u32,
+    /// Waiting entries kept in memory, all hosts together.
+    pub max_entries_in_memory: usize,
+    /// Memory for the seen-set.
+    pub seen_bytes: usize,
+}
+
+impl Default for FrontierOptions {
+    fn default() -> Self {
+        Self {
+            order: Order::default(),
+            politeness: Politeness::default(),
+            partitioner: Partitioner::default(),
+            obey_robots: true,
+            max_queries_per_path: 5000,
+            max_entries_in_memory: 200_000,
+            seen_bytes: 128 << 20,
+        }
+    }
+}
+
+/// A URL that a page, a redirect, a sitemap or the user named.
+#[derive(Clone, Copy, Debug)]
+pub struct Discovered<'a> {
+    /// In canonical form.
+    pub url: &'a str,
+    pub key: UrlKey,
+    pub depth: u16,
+    pub redirects: u8,
+    pub found_on: Option<UrlId>,
+}
+
+/// What became of a discovered URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    Queued,
+    SeenBefore,
+    /// The path has had its share of different queries.
+    QueryBudget,
+}
+
+/// What a lease is for.
+#[derive(Clone, Debug)]
+pub enum LeaseKind {
+    /// Find the host's address, nothing else.
+    Resolve,
+    /// Fetch the host's robots.txt.
+    Rules,
+    Page(Box<Entry>),
+}
+
+/// Permission to make one request to one host, now.
+#[derive(Clone, Debug)]
+pub struct Lease {
+    pub host: HostIndex,
+    pub slot: HostSlot,
+    pub origin: Box<str>,
+    pub kind: LeaseKind,
+}
+
+/// How a page lease ended.
+#[derive(Clone, Debug)]
+pub struct PageEnd {
+    pub outcome: Outcome,
+    pub visit: Option<VisitFacts>,
+    /// A payload seen for the first time.
+    pub first_print: Option<Digest>,
+    /// The pause the server asked for.
+    pub retry_after_ms: Option<u64>,
+    /// Time the server took.
+    pub elapsed_ms: u64,
+    pub address: Option<std::net::IpAddr>,
+}
+
+/// How a rules lease ended.
+#[derive(Clone, Debug)]
+pub enum RulesEnd {
+    Known {
+        rules: Arc<dyn Rules>,
+        record: RulesRecord,
+    },
+    /// Not to be had now; `otherwise` stands if it stays so.
+    Unreachable {
+        failure: Failure,
+        retry_after_ms: Option<u64>,
+        otherwise: Option<Arc<dyn Rules>>,
+    },
+}
+
+/// A visit whose outcome stands, for the committer.
+#[derive(Clone, Debug)]
+pub struct Done {
+    pub slot: HostSlot,
+    pub key: UrlKey,
+    pub rank: Rank,
+    pub record: UrlRecord,
+}
+
+/// Where everything stands, for progress and for knowing when a crawl is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub waiting: u64,
+    pub leased: u64,
+    pub delayed: u64,
+    pub hosts: u64,
+    pub known: u64,
+}
+
+/// Turns a stored robots.txt back into rules.
+pub type ReadRules = Box<dyn Fn(&str, &RulesRecord) -> Arc<dyn Rules> + Send>;
+
+pub struct Frontier {
+    options: FrontierOptions,
+    store: Arc<Store>,
+    read_rules: ReadRules,
+    seen: SeenSet,
+    /// Keys admitted while the seen-set is full, until they are on disk.
+    seen_uncommitted: HashSet<UrlKey>,
+    hosts: Vec<Host>,
+    by_slot: HashMap<HostSlot, HostIndex>,
+    schedule: Schedule,
+    /// URLs that are leased, delayed, or finished but not yet committed.
+    in_flight: HashSet<UrlKey>,
+    delayed: HashMap<u64, (HostIndex, Entry)>,
+    sequence: u64,
+    waiting: u64,
+    leased: u64,
+    entries_in_memory: usize,
+    dirty: Vec<HostIndex>,
+    changes: Changes,
+    uncommitted: VecDeque<(Arc<Changes>, Vec<UrlKey>)>,
+    /// Keys of visits that ended since the last [`Frontier::take_changes`].
+    ended: Vec<UrlKey>,
+}
+
+impl Frontier {
+    /// Picks up where the state left off. After an unclean stop no host is asked before its full pause has passed once.
+    pub fn open(
+        options: FrontierOptions,
+        store: Arc<Store>,
+        read_rules: ReadRules,
+        clean_stop: bool,
+        now: UnixMs,
+    ) -> Result<Self, StoreError> {
+        let mut frontier = Self {
+            seen: SeenSet::new(options.seen_bytes),
+            options,
+            read_rules,
+            seen_uncommitted: HashSet::default(),
+            hosts: Vec::new(),
+            by_slot: HashMap::default(),
+            schedule: Schedule::default(),
+            in_flight: HashSet::default(),
+            delayed: HashMap::default(),
+            sequence: 0,
+            waiting: 0,
+            leased: 0,
+            entries_in_memory: 0,
+            dirty: Vec::new(),
+            changes: Changes::default(),
+            uncommitted: VecDeque::new(),
+            ended: Vec::new(),
+            store,
+        };
+        frontier.load(clean_stop, now)?;
+        Ok(frontier)
+    }
+
+    fn load(&mut self, clean_stop: bool, now: UnixMs) -> Result<(), StoreError> {
+        let store = Arc::clone(&self.store);
+        for id in store.url_keys() {
+            self.seen.insert(id?.key);
+        }
+        if let Some(bytes) = store.mark("sequence")? {
+            let bytes = <[u8; 8]>::try_from(bytes).map_err(|_| StoreError::Damaged("sequence mark"))?;
+            self.sequence = u64::from_be_bytes(bytes);
+        }
+        for entry in store.hosts() {
+            let (slot, record) = entry?;
+            if record.waiting == 0 {
+                continue;
+            }
+            self.waiting += record.waiting;
+            let mut host = Host::from_record(slot, record);
+            if !clean_stop {
+                let pause = self.options.politeness.pause_ms(None, 0);
+                host.ready_at = host.ready_at.max(now.plus_ms(pause));
+            }
+            let index = self.add_host(host)?;
+            self.settle(index, now);
+        }
+        Ok(())
+    }
+
+    fn add_host(&mut self, mut host: Host) -> Result<HostIndex, StoreError> {
+        if let Some(record) = self.store.rules(host.slot)? {
+            let until = record.fetched_at.plus_ms(self.options.politeness.rules_ttl_ms);
+            host.rules = RulesState::Known {
+                rules: (self.read_rules)(&host.origin, &record),
+                until,
+            };
+        }
+        let index = self.hosts.len() as HostIndex;
+        self.by_slot.insert(host.slot, index);
+        self.hosts.push(host);
+        Ok(index)
+    }
+
+    /// Puts a host where it belongs now: nowhere, into the timers, or among the ready.
+    fn settle(&mut self, index: HostIndex, now: UnixMs) {
+        let Some(host) = self.hosts.get_mut(index as usize) else {
+            return;
+        };
+        if matches!(host.place, Place::Waiting | Place::Ready | Place::AtGate) {
+            return;
+        }
+        host.place = if !host.has_entries() {
+            Place::Idle
+        } else if host.in_flight >= self.options.politeness.per_host.max(1) {
+            Place::Busy
+        } else if host.ready_at > now {
+            self.schedule.wake_at(host.ready_at, Alarm::Host(index));
+            Place::Waiting
+        } else {
+            self.schedule
+                .push_ready(host.queue.best().unwrap_or(Rank::FIRST), index);
+            Place::Ready
+        };
+    }
+
+    fn touch(&mut self, index: HostIndex) {
+        if let Some(host) = self.hosts.get_mut(index as usize)
+            && !host.dirty
+        {
+            host.dirty = true;
+            self.dirty.push(index);
+        }
+    }
+
+    /// Everything to be committed since the last call. The caller commits it together with the [`Done`] records it
+    /// received in the meantime, and then calls [`Self::committed`].
+    pub fn take_changes(&mut self) -> Arc<Changes> {
+        for index in std::mem::take(&mut self.dirty) {
+            if let Some(host) = self.hosts.get_mut(index as usize) {
+                host.dirty = false;
+                self.changes.hosts.push((host.slot, host.record()));
+            }
+        }
+        self.changes
+            .marks
+            .push(("sequence", self.sequence.to_be_bytes().to_vec()));
+        let next = Changes {
+            epoch: self.changes.epoch + 1,
+            ..Changes::default()
+        };
+        let changes = Arc::new(std::mem::replace(&mut self.changes, next));
+        self.uncommitted
+            .push_back((Arc::clone(&changes), std::mem::take(&mut self.ended)));
+        changes
+    }
+
+    /// The changes of `epoch` (and all before) are on disk.
+    pub fn committed(&mut self, epoch: u64) {
+        while self
+            .uncommitted
+            .front()
+            .is_some_and(|(changes, _)| changes.epoch <= epoch)
+        {
+            if let Some((changes, ended)) = self.uncommitted.pop_front() {
+                for key in ended {
+                    self.in_flight.remove(&key);
+                }
+                for (_, entry, _) in &changes.queued {
+                    self.seen_uncommitted.remove(&entry.key);
+                }
+            }
+        }
+    }
+
+    /// Whether there is anything to commit.
+    pub fn has_changes(&self) -> bool {
+        !self.ended.is_empty() || !self.dirty.is_empty() || !self.changes.is_empty()
+    }
+
+    /// True when nothing waits and nothing is under way: the crawl is over.
+    pub fn is_exhausted(&self) -> bool {
+        self.waiting == 0 && self.leased == 0
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts {
+            waiting: self.waiting,
+            leased: self.leased,
+            delayed: self.delayed.len() as u64,
+            hosts: self.hosts.len() as u64,
+            known: self.seen.len() as u64,
+        }
+    }
+
+    /// When something may become ready without anything else happening.
+    pub fn next_due(&self) -> Option<UnixMs> {
+        self.schedule.next_due()
+    }
+
+    /// Whether a lease on this URL is out, or its end is not committed yet.
+    pub fn is_in_flight(&self, key: UrlKey) -> bool {
+        self.in_flight.contains(&key)
+    }
+
+    fn slot_of(&self, url: &CanonUrl) -> HostSlot {
+        HostSlot {
+            partition: self.options.partitioner.partition_of(url),
+            host: url.host_key(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Frontier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Frontier")
+            .field("counts", &self.counts())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,95 @@
+//! Admitting: the seen-test, then into the host queue.
+
+use lycosa_types::{CanonUrl, UnixMs, UrlId, UrlRecord};
+
+use super::{Admission, Discovered, Frontier};
+use crate::host::Host;
+use crate::host_queue::Entry;
+use crate::schedule::HostIndex;
+use crate::seen::Seen;
+use crate::store::{HostSlot, StoreError};
+
+/// A host keeps at least this many entries in memory when others are left to the disk.
+const KEEP_PER_HOST: usize = 64;
+
+impl Frontier {
+    /// Takes in a URL that is within scope.
+    pub fn admit(&mut self, found: Discovered<'_>, now: UnixMs) -> Result<Admission, StoreError> {
+        let seen = self.seen.insert(found.key);
+        if seen == Seen::Before {
+            return Ok(Admission::SeenBefore);
+        }
+        let url = CanonUrl::from_canonical(found.url.to_owned());
+        let slot = self.slot_of(&url);
+        if seen == Seen::Unknown {
+            let id = UrlId {
+                partition: slot.partition,
+                key: found.key,
+            };
+            if !self.seen_uncommitted.insert(found.key) {
+                return Ok(Admission::SeenBefore);
+            }
+            if self.store.knows_url(id)? {
+                self.seen_uncommitted.remove(&found.key);
+                return Ok(Admission::SeenBefore);
+            }
+        }
+        let index = self.host_at(slot, &url)?;
+        let limit = self.options.max_queries_per_path;
+        let Some(host) = self.hosts.get_mut(index as usize) else {
+            return Ok(Admission::SeenBefore);
+        };
+        if url.query().is_some() && !host.take_query(lycosa_types::HostKey::of(url.path()).0, limit) {
+            return Ok(Admission::QueryBudget);
+        }
+        self.sequence += 1;
+        let entry = Entry {
+            rank: self.options.order.rank(found.depth, self.sequence),
+            key: found.key,
+            url,
+            depth: found.depth,
+            tries: 0,
+            redirects: found.redirects,
+            found_on: found.found_on,
+            found_at: now,
+        };
+        self.enqueue(index, entry, now);
+        Ok(Admission::Queued)
+    }
+
+    fn enqueue(&mut self, index: HostIndex, entry: Entry, now: UnixMs) {
+        let Some(host) = self.hosts.get_mut(index as usize) else {
+            return;
+        };
+        let record = UrlRecord::queued(
+            entry.url.as_str().to_owned(),
+            entry.depth,
+            entry.found_on,
+            entry.found_at,
+        );
+        self.changes.queued.push((host.slot, entry.clone(), record));
+        host.waiting += 1;
+        host.accepted += 1;
+        self.waiting += 1;
+        self.entries_in_memory += host.queue.push(entry);
+        if self.entries_in_memory > self.options.max_entries_in_memory {
+            self.entries_in_memory -= host
+                .queue
+                .shrink_to(KEEP_PER_HOST.max(host.queue.in_memory() / 2));
+        }
+        self.touch(index);
+        self.settle(index, now);
+    }
+
+    /// The host of a URL, from memory, from the store, or new.
+    fn host_at(&mut self, slot: HostSlot, url: &CanonUrl) -> Result<HostIndex, StoreError> {
+        if let Some(&index) = self.by_slot.get(&slot) {
+            return Ok(index);
+        }
+        let host = match self.store.host(slot)? {
+            Some(record) => Host::from_record(slot, record),
+            None => Host::new(slot, url.origin()),
+        };
+        self.add_host(host)
+    }
+}

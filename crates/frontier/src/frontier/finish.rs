@@ -1,0 +1,214 @@
+//! Finishing: a lease comes back, and the host's pace follows from how it went.
+
+use std::net::IpAddr;
+
+use lycosa_types::{Failure, Outcome, UnixMs, UrlRecord, UrlState, VisitFacts};
+
+use super::{Done, Frontier, PageEnd, RulesEnd};
+use crate::host::{Place, RulesState};
+use crate::host_queue::Entry;
+use crate::schedule::{Alarm, HostIndex};
+
+/// Entries waiting for their next try; beyond, a try that failed stands.
+const MAX_DELAYED: usize = 100_000;
+
+impl Frontier {
+    /// A page lease is over. Returns the record to commit, or none if the URL will be tried again.
+    pub fn finish_page(
+        &mut self,
+        index: HostIndex,
+        mut entry: Entry,
+        end: PageEnd,
+        now: UnixMs,
+    ) -> Option<Done> {
+        self.give_back(index, end.address, end.elapsed_ms, now);
+        let politeness = &self.options.politeness;
+        entry.tries = entry.tries.saturating_add(1);
+        let failure = match &end.outcome {
+            Outcome::Failed(failure) => Some(*failure),
+            _ => None,
+        };
+        let host = self.hosts.get_mut(index as usize)?;
+        match failure {
+            Some(failure) if blames_host(failure) => host.failures_in_row += 1,
+            Some(_) => {}
+            None => host.failures_in_row = 0,
+        }
+        if let Some(failure) = failure {
+            let wait = politeness.retry_after_ms(entry.tries, end.retry_after_ms);
+            if matches!(failure, Failure::Overloaded { .. }) {
+                host.ready_at = host.ready_at.max(now.plus_ms(wait));
+            }
+            let again = failure.is_transient()
+                && entry.tries < politeness.max_tries
+                && host.failures_in_row < politeness.max_host_failures
+                && self.delayed.len() < MAX_DELAYED;
+            if again {
+                self.changes.retried.push((host.slot, entry.clone()));
+                self.schedule
+                    .wake_at(now.plus_ms(wait), Alarm::Delayed(entry.rank.sequence));
+                self.delayed.insert(entry.rank.sequence, (index, entry));
+                self.rest(index, now);
+                return None;
+            }
+        } else {
+            host.fetched += 1;
+        }
+        if let (Some(digest), Some(_)) = (end.first_print, &end.visit) {
+            let id = lycosa_types::UrlId {
+                partition: host.slot.partition,
+                key: entry.key,
+            };
+            self.changes.prints.push((digest, id));
+        }
+        let done = self.end_entry(index, entry, end.outcome, end.visit, now);
+        self.rest(index, now);
+        Some(done)
+    }
+
+    /// A rules lease is over.
+    pub fn finish_rules(
+        &mut self,
+        index: HostIndex,
+        end: RulesEnd,
+        address: Option<IpAddr>,
+        elapsed_ms: u64,
+        now: UnixMs,
+    ) {
+        self.give_back(index, address, elapsed_ms, now);
+        let politeness = self.options.politeness.clone();
+        let Some(host) = self.hosts.get_mut(index as usize) else {
+            return;
+        };
+        let until = now.plus_ms(politeness.rules_ttl_ms);
+        match end {
+            RulesEnd::Known { rules, record } => {
+                host.rules_tries = 0;
+                host.failures_in_row = 0;
+                host.rules = RulesState::Known { rules, until };
+                self.changes.rules.push((host.slot, record));
+            }
+            RulesEnd::Unreachable {
+                failure,
+                retry_after_ms,
+                otherwise,
+            } => {
+                host.rules_tries += 1;
+                if failure.is_transient() && host.rules_tries < politeness.max_tries {
+                    let wait = politeness.retry_after_ms(host.rules_tries, retry_after_ms);
+                    host.ready_at = host.ready_at.max(now.plus_ms(wait));
+                } else {
+                    host.rules = match otherwise {
+                        Some(rules) => RulesState::Known { rules, until },
+                        None => RulesState::Dead(failure),
+                    };
+                }
+            }
+        }
+        self.rest(index, now);
+    }
+
+    /// A resolve lease is over.
+    pub fn finish_resolve(&mut self, index: HostIndex, address: Result<IpAddr, Failure>, now: UnixMs) {
+        match address {
+            Ok(address) => {
+                self.leased -= 1;
+                let Some(host) = self.hosts.get_mut(index as usize) else {
+                    return;
+                };
+                host.in_flight = host.in_flight.saturating_sub(1);
+                host.address = Some(address);
+                host.place = Place::Idle;
+                self.settle(index, now);
+            }
+            Err(failure) => {
+                let end = RulesEnd::Unreachable {
+                    failure,
+                    retry_after_ms: None,
+                    otherwise: None,
+                };
+                self.finish_rules(index, end, None, 0, now);
+            }
+        }
+    }
+
+    /// The slot is free again; the host (and its address) rest from now on.
+    fn give_back(&mut self, index: HostIndex, address: Option<IpAddr>, elapsed_ms: u64, now: UnixMs) {
+        self.leased -= 1;
+        let politeness = &self.options.politeness;
+        let Some(host) = self.hosts.get_mut(index as usize) else {
+            return;
+        };
+        host.in_flight = host.in_flight.saturating_sub(1);
+        if politeness.ip_delay_ms > 0 {
+            if let Some(held) = host.address {
+                self.schedule
+                    .leave_gate(held, now.plus_ms(politeness.ip_delay_ms));
+            }
+            if address.is_some() {
+                host.address = address;
+            }
+        }
+        if politeness.per_host <= 1 {
+            let pause = politeness.pause_ms(host.rules_delay_ms(), elapsed_ms);
+            host.ready_at = host.ready_at.max(now.plus_ms(pause));
+        }
+    }
+
+    fn rest(&mut self, index: HostIndex, now: UnixMs) {
+        self.touch(index);
+        if let Some(host) = self.hosts.get_mut(index as usize)
+            && host.place == Place::Busy
+        {
+            host.place = Place::Idle;
+        }
+        self.settle(index, now);
+    }
+
+    /// The entry leaves the queue with an outcome that stands.
+    pub(super) fn end_entry(
+        &mut self,
+        index: HostIndex,
+        entry: Entry,
+        outcome: Outcome,
+        visit: Option<VisitFacts>,
+        now: UnixMs,
+    ) -> Done {
+        self.touch(index);
+        self.waiting -= 1;
+        self.ended.push(entry.key);
+        let host = &mut self.hosts[index as usize];
+        host.waiting = host.waiting.saturating_sub(1);
+        let record = UrlRecord {
+            url: entry.url.into_string(),
+            state: UrlState::Done,
+            depth: entry.depth,
+            found_on: entry.found_on,
+            found_at: entry.found_at,
+            tries: entry.tries,
+            outcome: Some(outcome),
+            visited_at: Some(now),
+            visit,
+        };
+        Done {
+            slot: host.slot,
+            key: entry.key,
+            rank: entry.rank,
+            record,
+        }
+    }
+}
+
+/// Failures that say something about the host rather than about one page.
+fn blames_host(failure: Failure) -> bool {
+    !matches!(
+        failure,
+        Failure::HeaderTooLarge
+            | Failure::BodyTooLarge
+            | Failure::DecodedTooLarge
+            | Failure::BadEncoding
+            | Failure::BadRedirect
+            | Failure::Truncated
+            | Failure::BadResponse
+    )
+}

@@ -1,0 +1,218 @@
+//! Leasing: which request goes out now.
+
+use lycosa_types::{Exclusion, Outcome, UnixMs};
+
+use super::{Done, Frontier, Lease, LeaseKind};
+use crate::host::{Place, RulesState};
+use crate::host_queue::Entry;
+use crate::order::Rank;
+use crate::schedule::{Alarm, HostIndex};
+use crate::store::StoreError;
+
+/// Entries read from disk at a time.
+const RELOAD_ENTRIES: usize = 1024;
+/// Entries dropped by rules in one go before others get their turn.
+const MAX_DROPS: usize = 256;
+
+/// What serving a host led to.
+enum Served {
+    Lease(LeaseKind),
+    Nothing,
+}
+
+impl Frontier {
+    /// The next request, if any host may be asked now. URLs that turn out to be forbidden on the way are pushed to
+    /// `dropped`, finished.
+    pub fn lease(&mut self, now: UnixMs, dropped: &mut Vec<Done>) -> Result<Option<Lease>, StoreError> {
+        self.ring_alarms(now);
+        while let Some(index) = self.schedule.pop_ready() {
+            let Some(host) = self.hosts.get_mut(index as usize) else {
+                continue;
+            };
+            host.place = Place::Busy;
+            let gate = if self.options.politeness.ip_delay_ms > 0 {
+                host.address
+            } else {
+                None
+            };
+            if let Some(address) = gate
+                && !self.schedule.enter_gate(address, index, now)
+            {
+                host.place = Place::AtGate;
+                continue;
+            }
+            match self.serve(index, now, dropped)? {
+                Served::Lease(kind) => return Ok(Some(self.hand_out(index, kind, now))),
+                Served::Nothing => {
+                    if let Some(address) = gate {
+                        self.schedule.leave_gate(address, now);
+                    }
+                    self.settle(index, now);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn ring_alarms(&mut self, now: UnixMs) {
+        while let Some(alarm) = self.schedule.due(now) {
+            match alarm {
+                Alarm::Host(index) => {
+                    if let Some(host) = self.hosts.get_mut(index as usize)
+                        && host.place == Place::Waiting
+                    {
+                        host.place = Place::Idle;
+                        self.settle(index, now);
+                    }
+                }
+                Alarm::Gate(address) => {
+                    if let Some(index) = self.schedule.next_at_gate(address, now)
+                        && let Some(host) = self.hosts.get_mut(index as usize)
+                    {
+                        host.place = Place::Ready;
+                        self.schedule
+                            .push_ready(host.queue.best().unwrap_or(Rank::FIRST), index);
+                    }
+                }
+                Alarm::Delayed(number) => {
+                    if let Some((index, entry)) = self.delayed.remove(&number)
+                        && let Some(host) = self.hosts.get_mut(index as usize)
+                    {
+                        self.in_flight.remove(&entry.key);
+                        host.queue.put_back(entry);
+                        self.entries_in_memory += 1;
+                        self.settle(index, now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Finds out what a host that may be asked should be asked.
+    fn serve(
+        &mut self,
+        index: HostIndex,
+        now: UnixMs,
+        dropped: &mut Vec<Done>,
+    ) -> Result<Served, StoreError> {
+        for _ in 0..MAX_DROPS {
+            self.reload(index)?;
+            let Some(host) = self.hosts.get_mut(index as usize) else {
+                return Ok(Served::Nothing);
+            };
+            if host.queue.best().is_none() {
+                return Ok(Served::Nothing);
+            }
+            let politeness = &self.options.politeness;
+            let needs_address = politeness.ip_delay_ms > 0 && host.address.is_none();
+            let needs_rules = match &host.rules {
+                RulesState::Unknown => self.options.obey_robots,
+                RulesState::Known { until, .. } => self.options.obey_robots && *until <= now,
+                RulesState::Dead(_) => false,
+            };
+            // One question at a time: the address, then the rules, then pages.
+            let dead = matches!(host.rules, RulesState::Dead(_));
+            if !dead && (needs_address || needs_rules) {
+                if host.in_flight > 0 {
+                    return Ok(Served::Nothing);
+                }
+                return Ok(Served::Lease(if needs_address {
+                    LeaseKind::Resolve
+                } else {
+                    LeaseKind::Rules
+                }));
+            }
+            let Some(entry) = host.queue.pop() else {
+                return Ok(Served::Nothing);
+            };
+            self.entries_in_memory -= 1;
+            let limit = politeness.max_pages_per_host;
+            let refusal = match &host.rules {
+                RulesState::Dead(failure) => Some(Outcome::Failed(*failure)),
+                _ if limit > 0 && host.fetched >= limit => {
+                    Some(Outcome::Excluded(Exclusion::HostBudget { pages: limit }))
+                }
+                _ if host.failures_in_row >= politeness.max_host_failures => {
+                    Some(Outcome::Excluded(Exclusion::HostErrors {
+                        failures: host.failures_in_row,
+                    }))
+                }
+                RulesState::Known { rules, .. } => rules
+                    .check(entry.url.path_and_query())
+                    .err()
+                    .map(Outcome::Excluded),
+                RulesState::Unknown => None,
+            };
+            match refusal {
+                None => return Ok(Served::Lease(LeaseKind::Page(Box::new(entry)))),
+                Some(outcome) => dropped.push(self.drop_entry(index, entry, outcome, now)),
+            }
+        }
+        Ok(Served::Nothing)
+    }
+
+    fn drop_entry(&mut self, index: HostIndex, entry: Entry, outcome: Outcome, now: UnixMs) -> Done {
+        self.in_flight.insert(entry.key);
+        self.end_entry(index, entry, outcome, None, now)
+    }
+
+    /// Brings the next stretch of a host's queue into memory if there is none.
+    fn reload(&mut self, index: HostIndex) -> Result<(), StoreError> {
+        let Some(host) = self.hosts.get_mut(index as usize) else {
+            return Ok(());
+        };
+        let Some(from) = host.queue.wants_reload() else {
+            return Ok(());
+        };
+        let slot = host.slot;
+        let on_disk = self.store.waiting(slot, from, RELOAD_ENTRIES)?;
+        let complete = on_disk.len() < RELOAD_ENTRIES;
+        let beyond = if complete {
+            None
+        } else {
+            on_disk.last().map(|entry| entry.rank)
+        };
+        let changes = self
+            .uncommitted
+            .iter()
+            .map(|(changes, _)| &**changes)
+            .chain([&self.changes]);
+        // What is not on disk yet, up to where the stretch from disk ends.
+        let not_yet = changes
+            .flat_map(|changes| changes.queued.iter())
+            .filter(|(entry_slot, entry, _)| {
+                *entry_slot == slot && entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end)
+            });
+        let entries: Vec<Entry> = on_disk
+            .iter()
+            .chain(not_yet.map(|(_, entry, _)| entry))
+            .filter(|entry| !self.in_flight.contains(&entry.key))
+            .cloned()
+            .collect();
+        self.entries_in_memory += host.queue.reload(entries, beyond);
+        Ok(())
+    }
+
+    fn hand_out(&mut self, index: HostIndex, kind: LeaseKind, now: UnixMs) -> Lease {
+        if let LeaseKind::Page(entry) = &kind {
+            self.in_flight.insert(entry.key);
+        }
+        self.leased += 1;
+        let politeness = &self.options.politeness;
+        let host = &mut self.hosts[index as usize];
+        host.in_flight += 1;
+        if politeness.per_host > 1 {
+            // Several at a time: the pause runs from start to start.
+            let pause = politeness.pause_ms(host.rules_delay_ms(), 0);
+            host.ready_at = host.ready_at.max(now.plus_ms(pause));
+        }
+        let lease = Lease {
+            host: index,
+            slot: host.slot,
+            origin: host.origin.clone(),
+            kind,
+        };
+        self.settle(index, now);
+        lease
+    }
+}

@@ -1,0 +1,142 @@
+//! One host: its queue, its rules, its pace, and where it stands in the schedule.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use foldhash::HashMap;
+use lycosa_types::{Exclusion, Failure, UnixMs};
+
+use crate::host_queue::HostQueue;
+use crate::store::{HostRecord, HostSlot};
+
+/// What a host's robots.txt says. The frontier asks; it does not know the format.
+pub trait Rules: Send + Sync + fmt::Debug {
+    /// Whether a path with its query may be requested.
+    fn check(&self, path_and_query: &str) -> Result<(), Exclusion>;
+    /// The pause the host asks for between requests.
+    fn delay_ms(&self) -> Option<u64>;
+}
+
+/// What is known about a host's rules.
+#[derive(Debug)]
+pub enum RulesState {
+    /// Not fetched yet, or fetched too long ago.
+    Unknown,
+    Known {
+        rules: Arc<dyn Rules>,
+        until: UnixMs,
+    },
+    /// The host cannot be reached: everything that waits for it ends like this.
+    Dead(Failure),
+}
+
+/// Where a host stands. It is in at most one heap of the schedule at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Nothing waits.
+    Idle,
+    /// In the timer heap.
+    Waiting,
+    /// In the heap of hosts that may be served now.
+    Ready,
+    /// As many requests under way as allowed.
+    Busy,
+    /// Waiting for its IP address to be free.
+    AtGate,
+}
+
+#[derive(Debug)]
+pub struct Host {
+    pub slot: HostSlot,
+    pub origin: Box<str>,
+    pub queue: HostQueue,
+    pub rules: RulesState,
+    pub rules_tries: u16,
+    pub place: Place,
+    pub ready_at: UnixMs,
+    pub in_flight: u32,
+    /// Waiting, leased and delayed entries.
+    pub waiting: u64,
+    pub accepted: u64,
+    pub fetched: u64,
+    pub failures_in_row: u32,
+    pub address: Option<IpAddr>,
+    /// Changed since the last commit.
+    pub dirty: bool,
+    /// Different queries accepted per path (hashed), to bound calendars and the like.
+    pub queries: HashMap<u64, u32>,
+}
+
+/// Paths whose queries are counted per host; beyond, no new path is counted.
+const MAX_COUNTED_PATHS: usize = 1024;
+
+impl Host {
+    pub fn new(slot: HostSlot, origin: &str) -> Self {
+        Self {
+            slot,
+            origin: origin.into(),
+            queue: HostQueue::default(),
+            rules: RulesState::Unknown,
+            rules_tries: 0,
+            place: Place::Idle,
+            ready_at: UnixMs(0),
+            in_flight: 0,
+            waiting: 0,
+            accepted: 0,
+            fetched: 0,
+            failures_in_row: 0,
+            address: None,
+            dirty: false,
+            queries: HashMap::default(),
+        }
+    }
+
+    pub fn from_record(slot: HostSlot, record: HostRecord) -> Self {
+        let mut host = Self::new(slot, &record.origin);
+        if record.waiting > 0 {
+            host.queue = HostQueue::on_disk();
+        }
+        host.waiting = record.waiting;
+        host.accepted = record.accepted;
+        host.fetched = record.fetched;
+        host.failures_in_row = record.failures_in_row;
+        host.ready_at = record.ready_at;
+        host.address = record.address;
+        host
+    }
+
+    pub fn record(&self) -> HostRecord {
+        HostRecord {
+            origin: self.origin.to_string(),
+            waiting: self.waiting,
+            accepted: self.accepted,
+            fetched: self.fetched,
+            failures_in_row: self.failures_in_row,
+            ready_at: self.ready_at,
+            address: self.address,
+        }
+    }
+
+    /// Counts a query of a path; false if the path has had its share.
+    pub fn take_query(&mut self, path_hash: u64, limit: u32) -> bool {
+        if self.queries.len() >= MAX_COUNTED_PATHS && !self.queries.contains_key(&path_hash) {
+            return true;
+        }
+        let count = self.queries.entry(path_hash).or_insert(0);
+        *count += 1;
+        *count <= limit
+    }
+
+    pub fn rules_delay_ms(&self) -> Option<u64> {
+        match &self.rules {
+            RulesState::Known { rules, .. } => rules.delay_ms(),
+            _ => None,
+        }
+    }
+
+    /// Whether anything waits that is not leased or delayed already.
+    pub fn has_entries(&self) -> bool {
+        self.queue.in_memory() > 0 || self.queue.has_spilled()
+    }
+}

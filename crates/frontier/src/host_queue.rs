@@ -1,0 +1,158 @@
+//! The URLs waiting for one host. All of them are on disk once committed; the best ones are also in memory.
+//!
+//! `spilled_from` is the line between the two: every waiting entry below it is in memory, entries at or above it may be
+//! on disk alone. Leasing takes from memory; when memory runs empty and there is a line, the next stretch is loaded
+//! from there.
+
+use std::collections::BTreeMap;
+
+use lycosa_types::{CanonUrl, UnixMs, UrlId, UrlKey};
+
+use crate::order::Rank;
+
+/// One waiting URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub rank: Rank,
+    pub key: UrlKey,
+    pub url: CanonUrl,
+    pub depth: u16,
+    pub tries: u16,
+    /// Redirects followed since the last link.
+    pub redirects: u8,
+    pub found_on: Option<UrlId>,
+    pub found_at: UnixMs,
+}
+
+#[derive(Debug, Default)]
+pub struct HostQueue {
+    head: BTreeMap<Rank, Entry>,
+    spilled_from: Option<Rank>,
+}
+
+impl HostQueue {
+    /// A queue of which nothing is in memory yet.
+    pub fn on_disk() -> Self {
+        Self {
+            head: BTreeMap::new(),
+            spilled_from: Some(Rank::FIRST),
+        }
+    }
+
+    /// Takes in a new entry. Returns how many more entries are in memory (0 if it is left to the disk).
+    pub fn push(&mut self, entry: Entry) -> usize {
+        if self.spilled_from.is_some_and(|line| entry.rank >= line) {
+            return 0;
+        }
+        self.head.insert(entry.rank, entry);
+        1
+    }
+
+    /// Puts back an entry that was leased, whatever the line says: it is not read from disk again while it is leased.
+    pub fn put_back(&mut self, entry: Entry) {
+        self.head.insert(entry.rank, entry);
+    }
+
+    pub fn pop(&mut self) -> Option<Entry> {
+        self.head.pop_first().map(|(_, entry)| entry)
+    }
+
+    /// The rank that goes next, as far as memory knows.
+    pub fn best(&self) -> Option<Rank> {
+        self.head.first_key_value().map(|(rank, _)| *rank)
+    }
+
+    /// Whether the next entry has to come from disk, and from which rank on.
+    pub fn wants_reload(&self) -> Option<Rank> {
+        if self.head.is_empty() {
+            self.spilled_from
+        } else {
+            None
+        }
+    }
+
+    /// Takes in what waits from the line on. `read_to` is the last rank that was looked at, or none if that was all;
+    /// the line moves there. Returns how many more entries are in memory.
+    pub fn reload(&mut self, entries: impl IntoIterator<Item = Entry>, read_to: Option<Rank>) -> usize {
+        let before = self.head.len();
+        self.head
+            .extend(entries.into_iter().map(|entry| (entry.rank, entry)));
+        self.spilled_from = read_to.map(Rank::next);
+        self.head.len() - before
+    }
+
+    /// Leaves all but the best `keep` entries to the disk. Returns how many left memory.
+    pub fn shrink_to(&mut self, keep: usize) -> usize {
+        let mut dropped = 0;
+        while self.head.len() > keep
+            && let Some((rank, _)) = self.head.pop_last()
+        {
+            self.spilled_from = Some(self.spilled_from.map_or(rank, |line| line.min(rank)));
+            dropped += 1;
+        }
+        dropped
+    }
+
+    pub fn in_memory(&self) -> usize {
+        self.head.len()
+    }
+
+    pub fn has_spilled(&self) -> bool {
+        self.spilled_from.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lycosa_types::CanonRules;
+    use proptest::prelude::*;
+
+    fn entry(priority: u32, sequence: u64) -> Entry {
+        let url = CanonUrl::parse(
+            &format!("http://a.org/{priority}/{sequence}"),
+            &CanonRules::default(),
+        )
+        .unwrap();
+        Entry {
+            rank: Rank { priority, sequence },
+            key: url.key(),
+            url,
+            depth: 0,
+            tries: 0,
+            redirects: 0,
+            found_on: None,
+            found_at: UnixMs(0),
+        }
+    }
+
+    proptest! {
+        /// Against a plain sorted map: nothing is lost, nothing comes twice, and each pop is the best that waits.
+        #[test]
+        fn serves_in_order_whatever_is_spilled(operations in prop::collection::vec((0u32..5, 0u8..10), 1..300)) {
+            let mut queue = HostQueue::default();
+            let mut disk = BTreeMap::new();
+            let mut sequence = 0;
+            for (priority, action) in operations {
+                match action {
+                    0..=4 => {
+                        let entry = entry(priority, sequence);
+                        sequence += 1;
+                        disk.insert(entry.rank, entry.clone());
+                        queue.push(entry);
+                    }
+                    5 => { queue.shrink_to(priority as usize); }
+                    _ => {
+                        if let Some(from) = queue.wants_reload() {
+                            let found: Vec<Entry> = disk.range(from..).take(3).map(|(_, e)| e.clone()).collect();
+                            let read_to = if found.len() < 3 { None } else { found.last().map(|e| e.rank) };
+                            queue.reload(found, read_to);
+                        }
+                        let expected = disk.pop_first().map(|(rank, _)| rank);
+                        prop_assert_eq!(queue.pop().map(|e| e.rank), expected);
+                    }
+                }
+            }
+        }
+    }
+}

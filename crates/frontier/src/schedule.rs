@@ -1,0 +1,174 @@
+//! Which host may be served now, and which one when. Two heaps and a gate per IP address; no clock, no hosts, only
+//! their numbers.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::net::IpAddr;
+
+use foldhash::HashMap;
+use lycosa_types::UnixMs;
+
+use crate::order::Rank;
+
+/// A host's number in memory, for one run.
+pub type HostIndex = u32;
+
+/// What a timer wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Alarm {
+    Host(HostIndex),
+    Gate(IpAddr),
+    /// The delayed entry with this number.
+    Delayed(u64),
+}
+
+/// An IP address that several hosts share: one request at a time, with a pause after each.
+#[derive(Debug, Default)]
+struct Gate {
+    busy: bool,
+    ready_at: UnixMs,
+    waiting: VecDeque<HostIndex>,
+}
+
+/// Gates of addresses that nobody waits for are forgotten beyond this many.
+const MAX_IDLE_GATES: usize = 100_000;
+
+#[derive(Debug, Default)]
+pub struct Schedule {
+    timers: BinaryHeap<Reverse<(UnixMs, Alarm)>>,
+    ready: BinaryHeap<Reverse<(Rank, HostIndex)>>,
+    gates: HashMap<IpAddr, Gate>,
+}
+
+impl Schedule {
+    pub fn wake_at(&mut self, at: UnixMs, alarm: Alarm) {
+        self.timers.push(Reverse((at, alarm)));
+    }
+
+    /// The next alarm that has come due.
+    pub fn due(&mut self, now: UnixMs) -> Option<Alarm> {
+        match self.timers.peek() {
+            Some(Reverse((at, _))) if *at <= now => self.timers.pop().map(|Reverse((_, alarm))| alarm),
+            _ => None,
+        }
+    }
+
+    /// When the next alarm comes due.
+    pub fn next_due(&self) -> Option<UnixMs> {
+        self.timers.peek().map(|Reverse((at, _))| *at)
+    }
+
+    pub fn push_ready(&mut self, rank: Rank, host: HostIndex) {
+        self.ready.push(Reverse((rank, host)));
+    }
+
+    /// The ready host with the best rank.
+    pub fn pop_ready(&mut self) -> Option<HostIndex> {
+        self.ready.pop().map(|Reverse((_, host))| host)
+    }
+
+    pub fn ready_len(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Passes the gate of `address`, or queues the host there. True if it passed: [`Self::leave_gate`] must follow.
+    pub fn enter_gate(&mut self, address: IpAddr, host: HostIndex, now: UnixMs) -> bool {
+        let gate = self.gates.entry(address).or_default();
+        if !gate.busy && gate.ready_at <= now {
+            gate.busy = true;
+            return true;
+        }
+        gate.waiting.push_back(host);
+        if !gate.busy && gate.waiting.len() == 1 {
+            let at = gate.ready_at;
+            self.wake_at(at, Alarm::Gate(address));
+        }
+        false
+    }
+
+    /// Frees the gate; the next host may pass at `ready_at`.
+    pub fn leave_gate(&mut self, address: IpAddr, ready_at: UnixMs) {
+        let Some(gate) = self.gates.get_mut(&address) else {
+            return;
+        };
+        gate.busy = false;
+        gate.ready_at = gate.ready_at.max(ready_at);
+        if !gate.waiting.is_empty() {
+            let at = gate.ready_at;
+            self.wake_at(at, Alarm::Gate(address));
+        }
+        if self.gates.len() > MAX_IDLE_GATES {
+            self.gates
+                .retain(|_, gate| gate.busy || gate.ready_at > ready_at || !gate.waiting.is_empty());
+        }
+    }
+
+    /// The host that has waited longest at the gate of `address`, if the gate is free now.
+    pub fn next_at_gate(&mut self, address: IpAddr, now: UnixMs) -> Option<HostIndex> {
+        let gate = self.gates.get_mut(&address)?;
+        if gate.busy {
+            return None;
+        }
+        if gate.ready_at > now {
+            let at = gate.ready_at;
+            self.wake_at(at, Alarm::Gate(address));
+            return None;
+        }
+        gate.waiting.pop_front()
+    }
+
+    /// After a host that was let through did not use the gate: lets the next one try.
+    pub fn pass_on(&mut self, address: IpAddr, now: UnixMs) {
+        if self
+            .gates
+            .get(&address)
+            .is_some_and(|gate| !gate.busy && !gate.waiting.is_empty())
+        {
+            self.wake_at(now, Alarm::Gate(address));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_lets_one_host_pass_at_a_time() {
+        let ip: IpAddr = [127, 0, 0, 1].into();
+        let mut schedule = Schedule::default();
+        assert!(schedule.enter_gate(ip, 1, UnixMs(0)));
+        assert!(!schedule.enter_gate(ip, 2, UnixMs(0)));
+        assert!(!schedule.enter_gate(ip, 3, UnixMs(0)));
+        assert_eq!(schedule.due(UnixMs(1000)), None);
+        schedule.leave_gate(ip, UnixMs(150));
+        assert_eq!(schedule.due(UnixMs(149)), None);
+        assert_eq!(schedule.due(UnixMs(150)), Some(Alarm::Gate(ip)));
+        assert_eq!(schedule.next_at_gate(ip, UnixMs(150)), Some(2));
+        assert!(schedule.enter_gate(ip, 2, UnixMs(150)));
+        schedule.leave_gate(ip, UnixMs(300));
+        assert_eq!(schedule.due(UnixMs(300)), Some(Alarm::Gate(ip)));
+        assert_eq!(schedule.next_at_gate(ip, UnixMs(300)), Some(3));
+    }
+
+    #[test]
+    fn ready_hosts_are_served_by_rank() {
+        let mut schedule = Schedule::default();
+        schedule.push_ready(
+            Rank {
+                priority: 2,
+                sequence: 1,
+            },
+            7,
+        );
+        schedule.push_ready(
+            Rank {
+                priority: 1,
+                sequence: 9,
+            },
+            8,
+        );
+        assert_eq!(schedule.pop_ready(), Some(8));
+        assert_eq!(schedule.pop_ready(), Some(7));
+    }
+}

@@ -1,0 +1,158 @@
+//! The URL-seen test: has this key been admitted before?
+//!
+//! A table of 64-bit fingerprints in memory, open addressing, eight bytes a URL. It is cut into shards that grow one at
+//! a time, so that growing never needs twice the memory. Once the table has reached its budget, keys it does not hold
+//! are [`Seen::Unknown`] and the store is asked.
+//!
+//! Two URLs share a fingerprint with a chance of n²/2⁶⁵: about 1 in 4,000 that *any* two among 100 million do.
+
+use lycosa_types::UrlKey;
+
+const SHARDS: usize = 64;
+const FIRST_SLOTS: usize = 64;
+/// A shard grows when more than this many of 8 slots are taken.
+const FULL_EIGHTHS: usize = 6;
+const EMPTY: u64 = 0;
+
+/// What the table knows of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Not seen before; it is now.
+    New,
+    Before,
+    /// The table is full and does not hold the key: only the store knows.
+    Unknown,
+}
+
+#[derive(Debug)]
+struct Shard {
+    slots: Vec<u64>,
+    taken: usize,
+}
+
+#[derive(Debug)]
+pub struct SeenSet {
+    shards: Vec<Shard>,
+    budget_bytes: usize,
+    bytes: usize,
+}
+
+impl SeenSet {
+    pub fn new(budget_bytes: usize) -> Self {
+        let shard = || Shard {
+            slots: vec![EMPTY; FIRST_SLOTS],
+            taken: 0,
+        };
+        Self {
+            shards: (0..SHARDS).map(|_| shard()).collect(),
+            budget_bytes,
+            bytes: SHARDS * FIRST_SLOTS * 8,
+        }
+    }
+
+    /// Tests and remembers in one step.
+    pub fn insert(&mut self, key: UrlKey) -> Seen {
+        self.insert_print(key.low())
+    }
+
+    /// The same for any 64-bit fingerprint.
+    pub fn insert_print(&mut self, print: u64) -> Seen {
+        let print = if print == EMPTY { 1 } else { print };
+        let shard_index = (print >> 58) as usize;
+        let slots = self.shards[shard_index].slots.len();
+        if self.shards[shard_index].taken * 8 >= slots * FULL_EIGHTHS {
+            if self.bytes + slots * 8 <= self.budget_bytes {
+                self.shards[shard_index].grow();
+                self.bytes += slots * 8;
+            } else if !self.shards[shard_index].holds(print) {
+                return Seen::Unknown;
+            } else {
+                return Seen::Before;
+            }
+        }
+        if self.shards[shard_index].insert(print) {
+            Seen::New
+        } else {
+            Seen::Before
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.taken).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Shard {
+    /// The slot that holds `print`, or the empty one where it would go. The table is never full, so the walk ends.
+    fn slot(&self, print: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = print as usize & mask;
+        while self.slots[at] != EMPTY && self.slots[at] != print {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    fn holds(&self, print: u64) -> bool {
+        self.slots[self.slot(print)] == print
+    }
+
+    fn insert(&mut self, print: u64) -> bool {
+        let at = self.slot(print);
+        let new = self.slots[at] == EMPTY;
+        self.slots[at] = print;
+        self.taken += usize::from(new);
+        new
+    }
+
+    fn grow(&mut self) {
+        let doubled = vec![EMPTY; self.slots.len() * 2];
+        let old = std::mem::replace(&mut self.slots, doubled);
+        for print in old.into_iter().filter(|&print| print != EMPTY) {
+            let at = self.slot(print);
+            self.slots[at] = print;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn prints(n: u64) -> impl Iterator<Item = u64> {
+        (0..n).map(|i| (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    #[test]
+    fn agrees_with_a_hash_set() {
+        let (mut seen, mut model) = (SeenSet::new(usize::MAX), HashSet::new());
+        for print in prints(50_000).chain(prints(60_000)).chain([0, 0, 1]) {
+            let expected = model.insert(if print == 0 { 1 } else { print });
+            assert_eq!(seen.insert_print(print) == Seen::New, expected, "{print:x}");
+        }
+        assert_eq!(seen.len(), model.len());
+    }
+
+    #[test]
+    fn a_full_table_says_so_and_never_grows_past_its_budget() {
+        let budget = 256 * 1024;
+        let mut seen = SeenSet::new(budget);
+        let answers: Vec<Seen> = prints(100_000).map(|print| seen.insert_print(print)).collect();
+        assert!(seen.bytes() <= budget);
+        assert!(answers.contains(&Seen::Unknown));
+        // What it took in, it still knows; what it refused, it does not claim.
+        for (print, first) in prints(100_000).zip(answers) {
+            let again = seen.insert_print(print);
+            assert_eq!(again == Seen::Before, first == Seen::New, "{print:x}");
+        }
+    }
+}

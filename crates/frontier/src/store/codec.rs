@@ -1,0 +1,119 @@
+//! Values in the store: one version byte, then postcard.
+
+use std::net::IpAddr;
+
+use lycosa_types::{UnixMs, UrlId, UrlKey, UrlRecord};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+use crate::host_queue::Entry;
+use crate::order::Rank;
+
+const VALUE_VERSION: u8 = 1;
+
+/// What is remembered about a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostRecord {
+    /// `https://example.org`
+    pub origin: String,
+    /// URLs that wait or are leased.
+    pub waiting: u64,
+    pub accepted: u64,
+    pub fetched: u64,
+    pub failures_in_row: u32,
+    /// Not to be asked before this time.
+    pub ready_at: UnixMs,
+    pub address: Option<IpAddr>,
+}
+
+/// A host's robots.txt as it was fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RulesRecord {
+    pub fetched_at: UnixMs,
+    /// HTTP status; 0 when the host could not be reached.
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+/// A queue entry without its rank, which is in the key.
+#[derive(Serialize, Deserialize)]
+struct StoredEntry<'a> {
+    key: UrlKey,
+    depth: u16,
+    tries: u16,
+    redirects: u8,
+    found_on: Option<UrlId>,
+    found_at: UnixMs,
+    url: &'a str,
+}
+
+fn encode<T: Serialize>(value: &T, what: &'static str) -> Result<Vec<u8>, StoreError> {
+    let mut out = Vec::with_capacity(160);
+    out.push(VALUE_VERSION);
+    postcard::to_extend(value, out).map_err(|_| StoreError::Damaged(what))
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8], what: &'static str) -> Result<T, StoreError> {
+    postcard::from_bytes(versioned(bytes, what)?).map_err(|_| StoreError::Damaged(what))
+}
+
+fn versioned<'a>(bytes: &'a [u8], what: &'static str) -> Result<&'a [u8], StoreError> {
+    match bytes.split_first() {
+        Some((&VALUE_VERSION, rest)) => Ok(rest),
+        _ => Err(StoreError::Damaged(what)),
+    }
+}
+
+pub(super) fn encode_url(record: &UrlRecord) -> Result<Vec<u8>, StoreError> {
+    encode(record, "url record")
+}
+
+pub(super) fn decode_url(bytes: &[u8]) -> Result<UrlRecord, StoreError> {
+    decode(bytes, "url record")
+}
+
+pub(super) fn encode_host(record: &HostRecord) -> Result<Vec<u8>, StoreError> {
+    encode(record, "host record")
+}
+
+pub(super) fn decode_host(bytes: &[u8]) -> Result<HostRecord, StoreError> {
+    decode(bytes, "host record")
+}
+
+pub(super) fn encode_rules(record: &RulesRecord) -> Result<Vec<u8>, StoreError> {
+    encode(record, "rules record")
+}
+
+pub(super) fn decode_rules(bytes: &[u8]) -> Result<RulesRecord, StoreError> {
+    decode(bytes, "rules record")
+}
+
+pub(super) fn encode_entry(entry: &Entry) -> Result<Vec<u8>, StoreError> {
+    let stored = StoredEntry {
+        key: entry.key,
+        depth: entry.depth,
+        tries: entry.tries,
+        redirects: entry.redirects,
+        found_on: entry.found_on,
+        found_at: entry.found_at,
+        url: entry.url.as_str(),
+    };
+    encode(&stored, "queue entry")
+}
+
+pub(super) fn decode_entry(rank: Rank, bytes: &[u8]) -> Result<Entry, StoreError> {
+    let what = "queue entry";
+    let stored: StoredEntry =
+        postcard::from_bytes(versioned(bytes, what)?).map_err(|_| StoreError::Damaged(what))?;
+    Ok(Entry {
+        rank,
+        key: stored.key,
+        depth: stored.depth,
+        tries: stored.tries,
+        redirects: stored.redirects,
+        found_on: stored.found_on,
+        found_at: stored.found_at,
+        url: lycosa_types::CanonUrl::from_canonical(stored.url.to_owned()),
+    })
+}

@@ -1,0 +1,40 @@
+//! Keys in the store. Big-endian throughout, partition first, so that a partition is one range and a host's queue is
+//! read in the order it is served.
+
+use lycosa_types::{HostKey, PartitionId};
+
+use crate::order::Rank;
+
+/// A host within a partition: what a queue belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HostSlot {
+    pub partition: PartitionId,
+    pub host: HostKey,
+}
+
+pub(super) fn host(slot: HostSlot) -> [u8; 10] {
+    let mut out = [0; 10];
+    out[..2].copy_from_slice(&slot.partition.0.to_be_bytes());
+    out[2..].copy_from_slice(&slot.host.0.to_be_bytes());
+    out
+}
+
+pub(super) fn read_host(bytes: &[u8]) -> Option<HostSlot> {
+    let partition = PartitionId(u16::from_be_bytes(bytes.get(..2)?.try_into().ok()?));
+    let host = HostKey(u64::from_be_bytes(bytes.get(2..)?.try_into().ok()?));
+    Some(HostSlot { partition, host })
+}
+
+pub(super) fn queue(slot: HostSlot, rank: Rank) -> [u8; 22] {
+    let mut out = [0; 22];
+    out[..10].copy_from_slice(&host(slot));
+    out[10..14].copy_from_slice(&rank.priority.to_be_bytes());
+    out[14..].copy_from_slice(&rank.sequence.to_be_bytes());
+    out
+}
+
+pub(super) fn read_rank(bytes: &[u8]) -> Option<Rank> {
+    let priority = u32::from_be_bytes(bytes.get(10..14)?.try_into().ok()?);
+    let sequence = u64::from_be_bytes(bytes.get(14..)?.try_into().ok()?);
+    Some(Rank { priority, sequence })
+}

@@ -1,0 +1,351 @@
+//! The state on disk: an embedded LSM store with one keyspace per kind of fact. Layout: `docs/formats.md`.
+//!
+//! Promise: [`Store::commit`] is atomic and durable when it returns. A failed commit poisons the store: nothing is
+//! written after a write whose fate is unknown.
+
+mod codec;
+mod keys;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use foldhash::{HashMap, HashSet};
+
+use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use lycosa_types::{Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
+
+pub use codec::{HostRecord, RulesRecord};
+pub use keys::HostSlot;
+
+use crate::frontier::Done;
+use crate::host_queue::Entry;
+use crate::order::Rank;
+
+/// The version of everything below `state/`. A store with another version is refused.
+pub const FORMAT_VERSION: u32 = 1;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("the state store failed: {0}")]
+    Engine(#[from] fjall::Error),
+    #[error(
+        "the state in {0} is in use by another lycosa process; stop that one first, or use another --data directory"
+    )]
+    InUse(String),
+    #[error(
+        "the state was written in format {found}, this version reads format {FORMAT_VERSION}; use the lycosa that made it"
+    )]
+    Format { found: u32 },
+    #[error(
+        "a stored {0} cannot be read; the state is damaged, restore it from a copy or crawl into a new directory"
+    )]
+    Damaged(&'static str),
+    #[error(
+        "an earlier write failed, so nothing more is written; free space or repair the disk and run again"
+    )]
+    Poisoned,
+}
+
+/// What the frontier wants remembered, besides the visits that ended.
+#[derive(Debug, Default)]
+pub struct Changes {
+    pub epoch: u64,
+    pub queued: Vec<(HostSlot, Entry, UrlRecord)>,
+    /// Entries that wait again after a failed try.
+    pub retried: Vec<(HostSlot, Entry)>,
+    pub hosts: Vec<(HostSlot, HostRecord)>,
+    pub rules: Vec<(HostSlot, RulesRecord)>,
+    pub prints: Vec<(Digest, UrlId)>,
+    /// Named marks of the engine: ends of files, counters.
+    pub marks: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Changes {
+    pub fn is_empty(&self) -> bool {
+        self.queued.is_empty()
+            && self.retried.is_empty()
+            && self.hosts.is_empty()
+            && self.rules.is_empty()
+            && self.prints.is_empty()
+            && self.marks.is_empty()
+    }
+}
+
+/// The keyspaces of one crawl.
+pub struct Store {
+    db: Database,
+    meta: Keyspace,
+    urls: Keyspace,
+    queue: Keyspace,
+    hosts: Keyspace,
+    rules: Keyspace,
+    prints: Keyspace,
+    poisoned: AtomicBool,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens (or makes) the state in `dir`, with `memory_bytes` for caches and write buffers together.
+    pub fn open(dir: &Path, memory_bytes: u64) -> Result<Self, StoreError> {
+        let buffers = (memory_bytes / 2).clamp(16 << 20, 256 << 20);
+        let memtable = (buffers / 4).clamp(4 << 20, 64 << 20);
+        let db = Database::builder(dir)
+            .cache_size((memory_bytes / 2).max(16 << 20))
+            .max_journaling_size((buffers * 4).max(64 << 20))
+            .worker_threads(2)
+            .manual_journal_persist(true)
+            .open()
+            .map_err(|error| match error {
+                fjall::Error::Locked => StoreError::InUse(dir.display().to_string()),
+                other => StoreError::Engine(other),
+            })?;
+        let keyspace = |name: &str| {
+            db.keyspace(name, || {
+                KeyspaceCreateOptions::default()
+                    .max_memtable_size(memtable)
+                    .filter_policy(FilterPolicy::all(FilterPolicyEntry::Bloom(
+                        BloomConstructionPolicy::BitsPerKey(10.0),
+                    )))
+            })
+        };
+        let store = Self {
+            meta: keyspace("meta")?,
+            urls: keyspace("urls")?,
+            queue: keyspace("queue")?,
+            hosts: keyspace("hosts")?,
+            rules: keyspace("rules")?,
+            prints: keyspace("prints")?,
+            poisoned: AtomicBool::new(false),
+            db,
+        };
+        store.check_format()?;
+        Ok(store)
+    }
+
+    fn check_format(&self) -> Result<(), StoreError> {
+        match self.meta.get("format")? {
+            Some(bytes) => {
+                let found = <[u8; 4]>::try_from(&*bytes).map_err(|_| StoreError::Damaged("format mark"))?;
+                let found = u32::from_be_bytes(found);
+                if found == FORMAT_VERSION {
+                    Ok(())
+                } else {
+                    Err(StoreError::Format { found })
+                }
+            }
+            None => {
+                self.meta.insert("format", FORMAT_VERSION.to_be_bytes())?;
+                Ok(self.db.persist(PersistMode::SyncAll)?)
+            }
+        }
+    }
+
+    /// Writes everything in one atomic, durable batch.
+    pub fn commit(&self, done: &[Done], changes: &Changes) -> Result<(), StoreError> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(StoreError::Poisoned);
+        }
+        let result = self.write_batch(done, changes);
+        if result.is_err() {
+            self.poisoned.store(true, Ordering::Release);
+        }
+        result
+    }
+
+    fn write_batch(&self, done: &[Done], changes: &Changes) -> Result<(), StoreError> {
+        let size = done.len() * 2 + changes.queued.len() * 2 + changes.hosts.len() + changes.prints.len() + 8;
+        let mut batch = fjall::OwnedWriteBatch::with_capacity(self.db.clone(), size)
+            .durability(Some(PersistMode::SyncData));
+        // All writes of a batch carry one sequence number, so each key must be written once: what was found and
+        // finished within one batch is written as finished alone.
+        let ended: HashSet<UrlKey> = done.iter().map(|visit| visit.key).collect();
+        // The last try counts.
+        let retried: HashMap<UrlKey, &(HostSlot, Entry)> =
+            changes.retried.iter().map(|retry| (retry.1.key, retry)).collect();
+        for (slot, entry, record) in changes
+            .queued
+            .iter()
+            .filter(|(_, entry, _)| !ended.contains(&entry.key))
+        {
+            let id = UrlId {
+                partition: slot.partition,
+                key: entry.key,
+            };
+            batch.insert(&self.urls, id.to_bytes().as_slice(), codec::encode_url(record)?);
+            if !retried.contains_key(&entry.key) {
+                batch.insert(
+                    &self.queue,
+                    keys::queue(*slot, entry.rank).as_slice(),
+                    codec::encode_entry(entry)?,
+                );
+            }
+        }
+        for (slot, entry) in changes
+            .retried
+            .iter()
+            .filter(|(_, entry)| !ended.contains(&entry.key))
+        {
+            batch.insert(
+                &self.queue,
+                keys::queue(*slot, entry.rank).as_slice(),
+                codec::encode_entry(entry)?,
+            );
+        }
+        for visit in done {
+            let id = UrlId {
+                partition: visit.slot.partition,
+                key: visit.key,
+            };
+            batch.insert(
+                &self.urls,
+                id.to_bytes().as_slice(),
+                codec::encode_url(&visit.record)?,
+            );
+            batch.remove(&self.queue, keys::queue(visit.slot, visit.rank).as_slice());
+        }
+        for (slot, record) in &changes.hosts {
+            batch.insert(
+                &self.hosts,
+                keys::host(*slot).as_slice(),
+                codec::encode_host(record)?,
+            );
+        }
+        for (slot, record) in &changes.rules {
+            batch.insert(
+                &self.rules,
+                keys::host(*slot).as_slice(),
+                codec::encode_rules(record)?,
+            );
+        }
+        for (digest, id) in &changes.prints {
+            batch.insert(
+                &self.prints,
+                digest.0.to_be_bytes().as_slice(),
+                id.to_bytes().as_slice(),
+            );
+        }
+        for (name, value) in &changes.marks {
+            batch.insert(&self.meta, *name, value.as_slice());
+        }
+        Ok(batch.commit()?)
+    }
+
+    pub fn mark(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.meta.get(name)?.map(|bytes| bytes.to_vec()))
+    }
+
+    pub fn url(&self, id: UrlId) -> Result<Option<UrlRecord>, StoreError> {
+        self.urls
+            .get(id.to_bytes())?
+            .map(|bytes| codec::decode_url(&bytes))
+            .transpose()
+    }
+
+    pub fn knows_url(&self, id: UrlId) -> Result<bool, StoreError> {
+        Ok(self.urls.contains_key(id.to_bytes())?)
+    }
+
+    /// Every known URL, in key order.
+    pub fn urls(&self) -> impl Iterator<Item = Result<(UrlId, UrlRecord), StoreError>> + '_ {
+        self.urls.iter().map(|guard| {
+            let (key, value) = guard.into_inner()?;
+            Ok((
+                UrlId::from_bytes(&key).ok_or(StoreError::Damaged("url key"))?,
+                codec::decode_url(&value)?,
+            ))
+        })
+    }
+
+    /// The keys of every known URL.
+    pub fn url_keys(&self) -> impl Iterator<Item = Result<UrlId, StoreError>> + '_ {
+        self.urls
+            .iter()
+            .map(|guard| UrlId::from_bytes(&guard.key()?).ok_or(StoreError::Damaged("url key")))
+    }
+
+    pub fn host(&self, slot: HostSlot) -> Result<Option<HostRecord>, StoreError> {
+        self.hosts
+            .get(keys::host(slot))?
+            .map(|bytes| codec::decode_host(&bytes))
+            .transpose()
+    }
+
+    pub fn hosts(&self) -> impl Iterator<Item = Result<(HostSlot, HostRecord), StoreError>> + '_ {
+        self.hosts.iter().map(|guard| {
+            let (key, value) = guard.into_inner()?;
+            Ok((
+                keys::read_host(&key).ok_or(StoreError::Damaged("host key"))?,
+                codec::decode_host(&value)?,
+            ))
+        })
+    }
+
+    pub fn rules(&self, slot: HostSlot) -> Result<Option<RulesRecord>, StoreError> {
+        self.rules
+            .get(keys::host(slot))?
+            .map(|bytes| codec::decode_rules(&bytes))
+            .transpose()
+    }
+
+    /// The first URL that was stored with this payload.
+    pub fn first_with(&self, digest: Digest) -> Result<Option<UrlId>, StoreError> {
+        let Some(bytes) = self.prints.get(digest.0.to_be_bytes())? else {
+            return Ok(None);
+        };
+        UrlId::from_bytes(&bytes)
+            .map(Some)
+            .ok_or(StoreError::Damaged("print"))
+    }
+
+    pub fn digests(&self) -> impl Iterator<Item = Result<Digest, StoreError>> + '_ {
+        self.prints.iter().map(|guard| {
+            let bytes = <[u8; 8]>::try_from(&*guard.key()?).map_err(|_| StoreError::Damaged("print"))?;
+            Ok(Digest(u64::from_be_bytes(bytes)))
+        })
+    }
+
+    /// Up to `limit` entries waiting for a host, from `from` upwards.
+    pub fn waiting(&self, slot: HostSlot, from: Rank, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        let range = keys::queue(slot, from)
+            ..=keys::queue(
+                slot,
+                Rank {
+                    priority: u32::MAX,
+                    sequence: u64::MAX,
+                },
+            );
+        self.queue
+            .range(range)
+            .take(limit)
+            .map(|guard| {
+                let (key, value) = guard.into_inner()?;
+                let rank = keys::read_rank(&key).ok_or(StoreError::Damaged("queue key"))?;
+                codec::decode_entry(rank, &value)
+            })
+            .collect()
+    }
+
+    /// Entries waiting anywhere, counted by walking them: for tests and repair, not for a crawl.
+    pub fn count_waiting(&self) -> Result<u64, StoreError> {
+        Ok(self.queue.len()? as u64)
+    }
+
+    /// Bytes the state takes on disk.
+    pub fn disk_bytes(&self) -> Result<u64, StoreError> {
+        Ok(self.db.disk_space()?)
+    }
+
+    /// A host slot of `origin` in `partition`.
+    pub fn slot(partition: PartitionId, origin: &str) -> HostSlot {
+        HostSlot {
+            partition,
+            host: HostKey::of(origin),
+        }
+    }
+}

@@ -1,0 +1,386 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use lycosa_frontier::store::HostSlot;
+use lycosa_frontier::{
+    Discovered, Done, Frontier, FrontierOptions, LeaseKind, Order, PageEnd, Politeness, Rules, RulesEnd,
+    RulesRecord, Store,
+};
+use lycosa_types::{CanonRules, CanonUrl, Exclusion, Failure, Outcome, UnixMs, UrlState};
+use proptest::prelude::*;
+
+#[derive(Debug)]
+struct NoPrivate;
+
+impl Rules for NoPrivate {
+    fn check(&self, path: &str) -> Result<(), Exclusion> {
+        if path.starts_with("/private") {
+            return Err(Exclusion::Robots {
+                line: 2,
+                rule: "Disallow: /private".into(),
+            });
+        }
+        Ok(())
+    }
+
+    fn delay_ms(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// A web of a few hosts whose page n links to 2n+1 and 2n+2 on hosts picked by n. Page 7 of each host fails once.
+struct Web {
+    hosts: u64,
+    pages: u64,
+}
+
+impl Web {
+    fn url(&self, n: u64) -> CanonUrl {
+        let section = if n % 11 == 5 { "private" } else { "p" };
+        CanonUrl::parse(
+            &format!("http://h{}.test/{section}/{n}", n % self.hosts),
+            &CanonRules::default(),
+        )
+        .unwrap()
+    }
+
+    fn number(url: &CanonUrl) -> u64 {
+        url.path().rsplit('/').next().unwrap().parse().unwrap()
+    }
+
+    fn links(&self, n: u64) -> Vec<u64> {
+        [2 * n + 1, 2 * n + 2, n / 2]
+            .into_iter()
+            .filter(|&m| m < self.pages)
+            .collect()
+    }
+}
+
+struct Run {
+    web: Web,
+    politeness: Politeness,
+    order: Order,
+    dir: tempfile::TempDir,
+    now: UnixMs,
+    requests: BTreeMap<u64, u32>,
+    last_on_host: BTreeMap<String, UnixMs>,
+    last_on_ip: BTreeMap<IpAddr, UnixMs>,
+    shared_ip: bool,
+}
+
+impl Run {
+    fn open(&self, clean: bool) -> (Frontier, Arc<Store>) {
+        let store = Arc::new(Store::open(self.dir.path(), 32 << 20).unwrap());
+        let options = FrontierOptions {
+            order: self.order,
+            politeness: self.politeness.clone(),
+            max_entries_in_memory: 20,
+            seen_bytes: 40_000,
+            ..FrontierOptions::default()
+        };
+        let read: lycosa_frontier::frontier::ReadRules = Box::new(|_, _| Arc::new(NoPrivate));
+        (
+            Frontier::open(options, Arc::clone(&store), read, clean, self.now).unwrap(),
+            store,
+        )
+    }
+
+    fn address(&self, origin: &str) -> IpAddr {
+        if self.shared_ip {
+            [127, 0, 0, 1].into()
+        } else {
+            [127, 0, 1, origin.len() as u8 + origin.as_bytes()[8]].into()
+        }
+    }
+
+    fn seed(&self, frontier: &mut Frontier, store: &Store) {
+        let url = self.web.url(0);
+        let found = Discovered {
+            url: url.as_str(),
+            key: url.key(),
+            depth: 0,
+            redirects: 0,
+            found_on: None,
+        };
+        frontier.admit(found, self.now).unwrap();
+        let changes = frontier.take_changes();
+        store.commit(&[], &changes).unwrap();
+        frontier.committed(changes.epoch);
+    }
+
+    fn note_request(&mut self, origin: &str) {
+        let gap = self.politeness.delay_ms;
+        if let Some(last) = self.last_on_host.insert(origin.to_owned(), self.now)
+            && self.politeness.per_host == 1
+        {
+            assert!(
+                self.now.since_ms(last) >= gap,
+                "{origin} asked after {} ms",
+                self.now.since_ms(last)
+            );
+        }
+        let ip = self.address(origin);
+        if let Some(last) = self.last_on_ip.insert(ip, self.now) {
+            assert!(
+                self.now.since_ms(last) >= self.politeness.ip_delay_ms,
+                "{ip} asked too early"
+            );
+        }
+    }
+
+    /// Crawls for at most `leases` leases, committing every few; returns whether the crawl is over.
+    fn crawl(
+        &mut self,
+        frontier: &mut Frontier,
+        store: &Store,
+        mut leases: u32,
+        commit_every: usize,
+    ) -> bool {
+        let mut done: Vec<Done> = Vec::new();
+        let mut steps = 0;
+        while leases > 0 {
+            steps += 1;
+            assert!(steps < 1_000_000, "no progress: {frontier:?}");
+            let Some(lease) = frontier.lease(self.now, &mut done).unwrap() else {
+                if frontier.is_exhausted() {
+                    break;
+                }
+                let next = frontier.next_due().expect("something must become due");
+                self.now = next.max(self.now);
+                continue;
+            };
+            leases -= 1;
+            let origin = lease.origin.to_string();
+            let address = Some(self.address(&origin));
+            match lease.kind {
+                LeaseKind::Resolve => {
+                    frontier.finish_resolve(lease.host, Ok(self.address(&origin)), self.now)
+                }
+                LeaseKind::Rules => {
+                    self.note_request(&origin);
+                    self.now = self.now.plus_ms(1);
+                    let record = RulesRecord {
+                        fetched_at: self.now,
+                        status: 200,
+                        body: Vec::new(),
+                    };
+                    let end = RulesEnd::Known {
+                        rules: Arc::new(NoPrivate),
+                        record,
+                    };
+                    frontier.finish_rules(lease.host, end, address, 1, self.now);
+                }
+                LeaseKind::Page(entry) => {
+                    self.note_request(&origin);
+                    self.now = self.now.plus_ms(1);
+                    let n = Web::number(&entry.url);
+                    *self.requests.entry(n).or_default() += 1;
+                    assert!(entry.url.path().starts_with("/p/"), "forbidden page leased");
+                    let fails = n % 7 == 3 && entry.tries == 0;
+                    let outcome = if fails {
+                        Outcome::Failed(Failure::ConnectionLost)
+                    } else {
+                        Outcome::Fetched { status: 200 }
+                    };
+                    if !fails {
+                        for m in self.web.links(n) {
+                            let url = self.web.url(m);
+                            let found = Discovered {
+                                url: url.as_str(),
+                                key: url.key(),
+                                depth: entry.depth + 1,
+                                redirects: 0,
+                                found_on: None,
+                            };
+                            frontier.admit(found, self.now).unwrap();
+                        }
+                    }
+                    let end = PageEnd {
+                        outcome,
+                        visit: None,
+                        first_print: None,
+                        retry_after_ms: None,
+                        elapsed_ms: 1,
+                        address,
+                    };
+                    done.extend(frontier.finish_page(lease.host, *entry, end, self.now));
+                }
+            }
+            if done.len() >= commit_every {
+                commit(frontier, store, &mut done);
+            }
+        }
+        let over = frontier.is_exhausted();
+        if over {
+            commit(frontier, store, &mut done);
+        }
+        over
+    }
+}
+
+fn commit(frontier: &mut Frontier, store: &Store, done: &mut Vec<Done>) {
+    let changes = frontier.take_changes();
+    store.commit(done, &changes).unwrap();
+    frontier.committed(changes.epoch);
+    done.clear();
+}
+
+fn run(politeness: Politeness, order: Order, shared_ip: bool, hosts: u64, pages: u64) -> Run {
+    Run {
+        web: Web { hosts, pages },
+        politeness,
+        order,
+        dir: tempfile::tempdir().unwrap(),
+        now: UnixMs(1_000_000),
+        requests: BTreeMap::new(),
+        last_on_host: BTreeMap::new(),
+        last_on_ip: BTreeMap::new(),
+        shared_ip,
+    }
+}
+
+fn check_final(run: &Run, store: &Store, may_repeat: u32) {
+    let mut outcomes = BTreeMap::new();
+    for record in store.urls() {
+        let (id, record) = record.unwrap();
+        assert_eq!(record.state, UrlState::Done, "{record:?}");
+        let url = CanonUrl::from_canonical(record.url.clone());
+        assert_eq!(url.key(), id.key);
+        outcomes.insert(Web::number(&url), record.outcome.unwrap());
+    }
+    // Everything reachable without passing a forbidden page.
+    let (mut reachable, mut open) = (BTreeSet::new(), vec![0]);
+    while let Some(n) = open.pop() {
+        if reachable.insert(n) && n % 11 != 5 {
+            open.extend(run.web.links(n));
+        }
+    }
+    assert_eq!(outcomes.keys().copied().collect::<BTreeSet<_>>(), reachable);
+    assert_eq!(store.count_waiting().unwrap(), 0);
+    let mut repeats = 0;
+    for n in &reachable {
+        let expected = if n % 11 == 5 { 0 } else { 1 + u32::from(n % 7 == 3) };
+        let got = run.requests.get(n).copied().unwrap_or(0);
+        assert!(got >= expected, "page {n} requested {got} times");
+        repeats += got - expected;
+    }
+    assert!(repeats <= may_repeat, "{repeats} repeats");
+    for (_, host) in store.hosts().map(Result::unwrap) {
+        assert_eq!(host.waiting, 0, "{host:?}");
+    }
+}
+
+fn quick() -> Politeness {
+    Politeness {
+        delay_ms: 50,
+        ip_delay_ms: 0,
+        retry_ms: 10,
+        ..Politeness::default()
+    }
+}
+
+#[test]
+fn every_page_once_in_every_order() {
+    for order in [Order::BreadthFirst, Order::DepthFirst] {
+        for (ip_delay_ms, shared_ip) in [(0, false), (7, true)] {
+            let mut run = run(
+                Politeness {
+                    ip_delay_ms,
+                    ..quick()
+                },
+                order,
+                shared_ip,
+                5,
+                400,
+            );
+            let (mut frontier, store) = run.open(true);
+            run.seed(&mut frontier, &store);
+            assert!(run.crawl(&mut frontier, &store, u32::MAX, 16));
+            check_final(&run, &store, 0);
+        }
+    }
+}
+
+#[test]
+fn one_host_at_full_speed() {
+    let politeness = Politeness {
+        delay_ms: 0,
+        per_host: 8,
+        ..quick()
+    };
+    let mut run = run(politeness, Order::BreadthFirst, false, 1, 2000);
+    let (mut frontier, store) = run.open(true);
+    run.seed(&mut frontier, &store);
+    assert!(run.crawl(&mut frontier, &store, u32::MAX, 100));
+    check_final(&run, &store, 0);
+}
+
+#[test]
+fn a_dead_host_ends_everything_that_waits_for_it() {
+    let run = run(quick(), Order::BreadthFirst, false, 1, 10);
+    let (mut frontier, store) = run.open(true);
+    run.seed(&mut frontier, &store);
+    let mut done = Vec::new();
+    let lease = frontier.lease(run.now, &mut done).unwrap().unwrap();
+    assert!(matches!(lease.kind, LeaseKind::Rules));
+    let end = RulesEnd::Unreachable {
+        failure: Failure::DnsNoAddress,
+        retry_after_ms: None,
+        otherwise: None,
+    };
+    frontier.finish_rules(lease.host, end, None, 0, run.now);
+    let later = run.now.plus_ms(10_000);
+    assert!(frontier.lease(later, &mut done).unwrap().is_none());
+    assert_eq!(done.len(), 1);
+    assert_eq!(
+        done[0].record.outcome,
+        Some(Outcome::Failed(Failure::DnsNoAddress))
+    );
+    assert!(frontier.is_exhausted());
+}
+
+#[test]
+fn slots_of_one_origin_agree() {
+    let url = CanonUrl::parse("http://a.test/x", &CanonRules::default()).unwrap();
+    let partition = lycosa_types::Partitioner::default().partition_of(&url);
+    assert_eq!(
+        Store::slot(partition, url.origin()),
+        HostSlot {
+            partition,
+            host: url.host_key()
+        }
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    /// A crash loses everything since the last commit and nothing else.
+    #[test]
+    fn crashes_lose_nothing(
+        stops in prop::collection::vec(1u32..120, 1..8),
+        commit_every in 1usize..30,
+        hosts in 1u64..6,
+        depth_first: bool,
+        clean: bool,
+    ) {
+        let order = if depth_first { Order::DepthFirst } else { Order::BreadthFirst };
+        let mut run = run(quick(), order, false, hosts, 300);
+        {
+            let (mut frontier, store) = run.open(true);
+            run.seed(&mut frontier, &store);
+        }
+        let mut crashes = 0;
+        for stop in stops {
+            let (mut frontier, store) = run.open(false);
+            if run.crawl(&mut frontier, &store, stop, commit_every) {
+                break;
+            }
+            crashes += 1;
+        }
+        let (mut frontier, store) = run.open(clean && crashes == 0);
+        prop_assert!(run.crawl(&mut frontier, &store, u32::MAX, commit_every));
+        // Lost visits, and first tries lost with them.
+        check_final(&run, &store, crashes * 2 * (commit_every as u32 + 1));
+    }
+}
