@@ -228,10 +228,7 @@ impl Frontier {
     fn add_host(&mut self, mut host: Host) -> Result<HostIndex, StoreError> {
         if let Some(record) = self.store.rules(host.slot)? {
             let until = record.fetched_at.plus_ms(self.options.politeness.rules_ttl_ms);
-            host.rules = RulesState::Known {
-                rules: (self.read_rules)(&host.origin, &record),
-                until,
-            };
+            host.rules = RulesState::Known { rules: (self.read_rules)(&host.origin, &record), until };
         }
         let index = self.hosts.len() as HostIndex;
         self.by_slot.insert(host.slot, index);
@@ -255,8 +252,7 @@ impl Frontier {
             self.schedule.wake_at(host.ready_at, Alarm::Host(index));
             Place::Waiting
         } else {
-            self.schedule
-                .push_ready(host.queue.best().unwrap_or(Rank::FIRST), index);
+            self.schedule.push_ready(host.queue.best().unwrap_or(Rank::FIRST), index);
             Place::Ready
         };
     }
@@ -279,26 +275,16 @@ impl Frontier {
                 self.changes.hosts.push((host.slot, host.record()));
             }
         }
-        self.changes
-            .marks
-            .push(("sequence", self.sequence.to_be_bytes().to_vec()));
-        let next = Changes {
-            epoch: self.changes.epoch + 1,
-            ..Changes::default()
-        };
+        self.changes.sequence = self.sequence;
+        let next = Changes { epoch: self.changes.epoch + 1, ..Changes::default() };
         let changes = Arc::new(std::mem::replace(&mut self.changes, next));
-        self.uncommitted
-            .push_back((Arc::clone(&changes), std::mem::take(&mut self.ended)));
+        self.uncommitted.push_back((Arc::clone(&changes), std::mem::take(&mut self.ended)));
         changes
     }
 
     /// The changes of `epoch` (and all before) are on disk.
     pub fn committed(&mut self, epoch: u64) {
-        while self
-            .uncommitted
-            .front()
-            .is_some_and(|(changes, _)| changes.epoch <= epoch)
-        {
+        while self.uncommitted.front().is_some_and(|(changes, _)| changes.epoch <= epoch) {
             if let Some((changes, ended)) = self.uncommitted.pop_front() {
                 for key in ended {
                     self.in_flight.remove(&key);
@@ -341,17 +327,12 @@ impl Frontier {
     }
 
     fn slot_of(&self, url: &CanonUrl) -> HostSlot {
-        HostSlot {
-            partition: self.options.partitioner.partition_of(url),
-            host: url.host_key(),
-        }
+        HostSlot { partition: self.options.partitioner.partition_of(url), host: url.host_key() }
     }
 }
 
 impl std::fmt::Debug for Frontier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Frontier")
-            .field("counts", &self.counts())
-            .finish_non_exhaustive()
+        f.debug_struct("Frontier").field("counts", &self.counts()).finish_non_exhaustive()
     }
 }

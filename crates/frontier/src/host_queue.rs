@@ -33,10 +33,7 @@ pub struct HostQueue {
 impl HostQueue {
     /// A queue of which nothing is in memory yet.
     pub fn on_disk() -> Self {
-        Self {
-            head: BTreeMap::new(),
-            spilled_from: Some(Rank::FIRST),
-        }
+        Self { head: BTreeMap::new(), spilled_from: Some(Rank::FIRST) }
     }
 
     /// Takes in a new entry. Returns how many more entries are in memory (0 if it is left to the disk).
@@ -64,19 +61,14 @@ impl HostQueue {
 
     /// Whether the next entry has to come from disk, and from which rank on.
     pub fn wants_reload(&self) -> Option<Rank> {
-        if self.head.is_empty() {
-            self.spilled_from
-        } else {
-            None
-        }
+        if self.head.is_empty() { self.spilled_from } else { None }
     }
 
     /// Takes in what waits from the line on. `read_to` is the last rank that was looked at, or none if that was all;
     /// the line moves there. Returns how many more entries are in memory.
     pub fn reload(&mut self, entries: impl IntoIterator<Item = Entry>, read_to: Option<Rank>) -> usize {
         let before = self.head.len();
-        self.head
-            .extend(entries.into_iter().map(|entry| (entry.rank, entry)));
+        self.head.extend(entries.into_iter().map(|entry| (entry.rank, entry)));
         self.spilled_from = read_to.map(Rank::next);
         self.head.len() - before
     }
@@ -109,11 +101,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn entry(priority: u32, sequence: u64) -> Entry {
-        let url = CanonUrl::parse(
-            &format!("http://a.org/{priority}/{sequence}"),
-            &CanonRules::default(),
-        )
-        .unwrap();
+        let url =
+            CanonUrl::parse(&format!("http://a.org/{priority}/{sequence}"), &CanonRules::default()).unwrap();
         Entry {
             rank: Rank { priority, sequence },
             key: url.key(),

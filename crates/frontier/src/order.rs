@@ -22,19 +22,13 @@ pub struct Rank {
 }
 
 impl Rank {
-    pub const FIRST: Self = Self {
-        priority: 0,
-        sequence: 0,
-    };
+    pub const FIRST: Self = Self { priority: 0, sequence: 0 };
 
     /// The smallest rank above this one.
     pub fn next(self) -> Self {
         match self.sequence.checked_add(1) {
             Some(sequence) => Self { sequence, ..self },
-            None => Self {
-                priority: self.priority.saturating_add(1),
-                sequence: 0,
-            },
+            None => Self { priority: self.priority.saturating_add(1), sequence: 0 },
         }
     }
 }
@@ -43,14 +37,8 @@ impl Order {
     /// The rank of a URL found `depth` links from a seed as the `sequence`-th of the crawl.
     pub fn rank(self, depth: u16, sequence: u64) -> Rank {
         match self {
-            Self::BreadthFirst => Rank {
-                priority: u32::from(depth),
-                sequence,
-            },
-            Self::DepthFirst => Rank {
-                priority: u32::from(u16::MAX - depth),
-                sequence: u64::MAX - sequence,
-            },
+            Self::BreadthFirst => Rank { priority: u32::from(depth), sequence },
+            Self::DepthFirst => Rank { priority: u32::from(u16::MAX - depth), sequence: u64::MAX - sequence },
         }
     }
 }

@@ -62,9 +62,7 @@ impl Politeness {
 
     /// Time before a URL that failed `tries` times is tried again; a server's own wish comes first.
     pub fn retry_after_ms(&self, tries: u16, asked_ms: Option<u64>) -> u64 {
-        let doubling = self
-            .retry_ms
-            .saturating_mul(1 << u32::from(tries.saturating_sub(1)).min(20));
+        let doubling = self.retry_ms.saturating_mul(1 << u32::from(tries.saturating_sub(1)).min(20));
         asked_ms.unwrap_or(0).max(doubling).min(self.max_retry_ms)
     }
 }
@@ -80,10 +78,7 @@ mod tests {
         assert_eq!(pace.pause_ms(None, 4000), 8000);
         assert_eq!(pace.pause_ms(Some(5000), 10), 5000);
         assert_eq!(pace.pause_ms(Some(5_000_000), 10), 30_000);
-        let own_site = Politeness {
-            delay_ms: 0,
-            ..Politeness::default()
-        };
+        let own_site = Politeness { delay_ms: 0, ..Politeness::default() };
         assert_eq!(own_site.pause_ms(None, 4000), 0);
         assert_eq!(own_site.pause_ms(Some(700), 0), 700);
     }

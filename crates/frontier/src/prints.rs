@@ -21,6 +21,7 @@ pub struct First {
     pub id: UrlId,
     pub url: Arc<str>,
     pub at: UnixMs,
+    pub payload_sha1: Option<[u8; 20]>,
 }
 
 #[derive(Debug)]
@@ -45,10 +46,7 @@ impl PrintTable {
             recent: HashMap::default(),
             older: HashMap::default(),
         };
-        let table = Self {
-            shards: (0..SHARDS).map(|_| Mutex::new(shard())).collect(),
-            store,
-        };
+        let table = Self { shards: (0..SHARDS).map(|_| Mutex::new(shard())).collect(), store };
         for digest in table.store.digests() {
             let digest = digest?;
             table.lock(digest).all.insert_print(spread(digest));
@@ -67,11 +65,7 @@ impl PrintTable {
         let mut shard = self.lock(digest);
         let known = shard.all.insert_print(spread(digest));
         if known != Seen::New {
-            let found = shard
-                .recent
-                .get(&digest.0)
-                .or_else(|| shard.older.get(&digest.0))
-                .cloned();
+            let found = shard.recent.get(&digest.0).or_else(|| shard.older.get(&digest.0)).cloned();
             let first = match found {
                 Some(first) => Some(first),
                 None => self.load_first(digest)?,
@@ -96,6 +90,7 @@ impl PrintTable {
             id,
             at: record.visited_at.unwrap_or(record.found_at),
             url: record.url.into(),
+            payload_sha1: record.visit.and_then(|visit| visit.payload_sha1),
         }))
     }
 }

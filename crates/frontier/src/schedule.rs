@@ -98,8 +98,7 @@ impl Schedule {
             self.wake_at(at, Alarm::Gate(address));
         }
         if self.gates.len() > MAX_IDLE_GATES {
-            self.gates
-                .retain(|_, gate| gate.busy || gate.ready_at > ready_at || !gate.waiting.is_empty());
+            self.gates.retain(|_, gate| gate.busy || gate.ready_at > ready_at || !gate.waiting.is_empty());
         }
     }
 
@@ -119,11 +118,7 @@ impl Schedule {
 
     /// After a host that was let through did not use the gate: lets the next one try.
     pub fn pass_on(&mut self, address: IpAddr, now: UnixMs) {
-        if self
-            .gates
-            .get(&address)
-            .is_some_and(|gate| !gate.busy && !gate.waiting.is_empty())
-        {
+        if self.gates.get(&address).is_some_and(|gate| !gate.busy && !gate.waiting.is_empty()) {
             self.wake_at(now, Alarm::Gate(address));
         }
     }
@@ -154,20 +149,8 @@ mod tests {
     #[test]
     fn ready_hosts_are_served_by_rank() {
         let mut schedule = Schedule::default();
-        schedule.push_ready(
-            Rank {
-                priority: 2,
-                sequence: 1,
-            },
-            7,
-        );
-        schedule.push_ready(
-            Rank {
-                priority: 1,
-                sequence: 9,
-            },
-            8,
-        );
+        schedule.push_ready(Rank { priority: 2, sequence: 1 }, 7);
+        schedule.push_ready(Rank { priority: 1, sequence: 9 }, 8);
         assert_eq!(schedule.pop_ready(), Some(8));
         assert_eq!(schedule.pop_ready(), Some(7));
     }

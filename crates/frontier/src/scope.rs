@@ -104,12 +104,7 @@ impl Scope {
     pub fn new(options: ScopeOptions, seeds: &[CanonUrl]) -> Result<Self, PatternError> {
         let include = compile(&options.include)?;
         let exclude = compile(&options.exclude)?;
-        let mut scope = Self {
-            options,
-            include,
-            exclude,
-            anchors: HashSet::default(),
-        };
+        let mut scope = Self { options, include, exclude, anchors: HashSet::default() };
         scope.add_seeds(seeds);
         Ok(scope)
     }
@@ -136,20 +131,14 @@ impl Scope {
         let inside = match self.options.kind {
             ScopeKind::Host => self.anchors.contains(url.host()),
             ScopeKind::Domain => self.anchors.contains(url.domain()),
-            ScopeKind::Prefix => self
-                .anchors
-                .iter()
-                .any(|prefix| url.as_str().starts_with(prefix.as_str())),
+            ScopeKind::Prefix => self.anchors.iter().any(|prefix| url.as_str().starts_with(prefix.as_str())),
             ScopeKind::Any => true,
         };
         if !inside {
             return Err(Rejection::Scope(self.options.kind));
         }
         if depth > self.options.max_depth {
-            return Err(Rejection::Depth {
-                depth,
-                limit: self.options.max_depth,
-            });
+            return Err(Rejection::Depth { depth, limit: self.options.max_depth });
         }
         if let Some(trap) = self.options.traps.check(url) {
             return Err(Rejection::Trap(trap));
@@ -158,9 +147,7 @@ impl Scope {
             return Err(Rejection::NotIncluded);
         }
         if let Some(which) = self.exclude.matches(url.as_str()).iter().next() {
-            return Err(Rejection::Excluded {
-                pattern: self.options.exclude[which].clone(),
-            });
+            return Err(Rejection::Excluded { pattern: self.options.exclude[which].clone() });
         }
         Ok(())
     }
@@ -175,15 +162,9 @@ fn directory(url: &CanonUrl) -> &str {
 fn compile(patterns: &[String]) -> Result<RegexSet, PatternError> {
     let sources: Vec<String> = patterns.iter().map(|pattern| to_regex(pattern)).collect();
     for (pattern, source) in patterns.iter().zip(&sources) {
-        regex::Regex::new(source).map_err(|source| PatternError {
-            pattern: pattern.clone(),
-            source,
-        })?;
+        regex::Regex::new(source).map_err(|source| PatternError { pattern: pattern.clone(), source })?;
     }
-    RegexSet::new(&sources).map_err(|source| PatternError {
-        pattern: patterns.join(" "),
-        source,
-    })
+    RegexSet::new(&sources).map_err(|source| PatternError { pattern: patterns.join(" "), source })
 }
 
 /// `re:X` is X; anything else is a glob over the whole URL in which `*` stands for any run of characters.
@@ -227,19 +208,10 @@ mod tests {
             ("http://example.org/docs/a", [false, true, false, true]),
             ("http://other.org/", [false, false, false, true]),
         ];
-        let kinds = [
-            ScopeKind::Host,
-            ScopeKind::Domain,
-            ScopeKind::Prefix,
-            ScopeKind::Any,
-        ];
+        let kinds = [ScopeKind::Host, ScopeKind::Domain, ScopeKind::Prefix, ScopeKind::Any];
         for (raw, expected) in cases {
             for (kind, accepted) in kinds.into_iter().zip(expected) {
-                assert_eq!(
-                    scope(kind, &[], &[]).check(&url(raw), 1).is_ok(),
-                    accepted,
-                    "{raw} {kind:?}"
-                );
+                assert_eq!(scope(kind, &[], &[]).check(&url(raw), 1).is_ok(), accepted, "{raw} {kind:?}");
             }
         }
     }
@@ -249,22 +221,13 @@ mod tests {
         let scope = scope(ScopeKind::Any, &["*/docs/*", "re:\\.html$"], &["*private*"]);
         assert!(scope.check(&url("http://a.org/docs/x"), 3).is_ok());
         assert!(scope.check(&url("http://a.org/x.html"), 3).is_ok());
-        assert_eq!(
-            scope.check(&url("http://a.org/x"), 3),
-            Err(Rejection::NotIncluded)
-        );
+        assert_eq!(scope.check(&url("http://a.org/x"), 3), Err(Rejection::NotIncluded));
         assert!(matches!(
             scope.check(&url("http://a.org/docs/private/x"), 0),
             Err(Rejection::Excluded { pattern }) if pattern == "*private*"
         ));
-        assert_eq!(
-            scope.check(&url("http://a.org/docs/x"), 4),
-            Err(Rejection::Depth { depth: 4, limit: 3 })
-        );
-        let bad = ScopeOptions {
-            include: vec!["re:(".into()],
-            ..ScopeOptions::default()
-        };
+        assert_eq!(scope.check(&url("http://a.org/docs/x"), 4), Err(Rejection::Depth { depth: 4, limit: 3 }));
+        let bad = ScopeOptions { include: vec!["re:(".into()], ..ScopeOptions::default() };
         assert!(Scope::new(bad, &[]).is_err());
     }
 }

@@ -39,15 +39,8 @@ pub struct SeenSet {
 
 impl SeenSet {
     pub fn new(budget_bytes: usize) -> Self {
-        let shard = || Shard {
-            slots: vec![EMPTY; FIRST_SLOTS],
-            taken: 0,
-        };
-        Self {
-            shards: (0..SHARDS).map(|_| shard()).collect(),
-            budget_bytes,
-            bytes: SHARDS * FIRST_SLOTS * 8,
-        }
+        let shard = || Shard { slots: vec![EMPTY; FIRST_SLOTS], taken: 0 };
+        Self { shards: (0..SHARDS).map(|_| shard()).collect(), budget_bytes, bytes: SHARDS * FIRST_SLOTS * 8 }
     }
 
     /// Tests and remembers in one step.
@@ -70,11 +63,7 @@ impl SeenSet {
                 return Seen::Before;
             }
         }
-        if self.shards[shard_index].insert(print) {
-            Seen::New
-        } else {
-            Seen::Before
-        }
+        if self.shards[shard_index].insert(print) { Seen::New } else { Seen::Before }
     }
 
     pub fn len(&self) -> usize {

@@ -69,9 +69,7 @@ impl TrapRules {
         if segments > self.max_repeats
             && let Some(segment) = self.repeated(path)
         {
-            return Some(Trap::RepeatedSegment {
-                segment: segment.to_owned(),
-            });
+            return Some(Trap::RepeatedSegment { segment: segment.to_owned() });
         }
         let parameters = url.query().map_or(0, |query| query.split('&').count());
         (parameters > self.max_parameters).then_some(Trap::TooManyParameters { parameters })
@@ -103,10 +101,7 @@ mod tests {
             check(&format!("http://a.org/{}", numbers.join("/"))),
             Some(Trap::TooManySegments { .. })
         ));
-        assert!(matches!(
-            check(&format!("http://a.org/{}", "x".repeat(3000))),
-            Some(Trap::TooLong { .. })
-        ));
+        assert!(matches!(check(&format!("http://a.org/{}", "x".repeat(3000))), Some(Trap::TooLong { .. })));
         let query: Vec<String> = (0..20).map(|n| format!("p{n}=1")).collect();
         assert!(matches!(
             check(&format!("http://a.org/?{}", query.join("&"))),

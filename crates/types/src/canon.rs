@@ -94,9 +94,7 @@ impl CanonRules {
 
 fn matches_name(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
-        Some(prefix) => name
-            .get(..prefix.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(prefix)),
+        Some(prefix) => name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix)),
         None => name.eq_ignore_ascii_case(pattern),
     }
 }
@@ -196,11 +194,7 @@ impl CanonUrl {
     }
 
     fn authority_start(&self) -> usize {
-        if self.is_https() {
-            "https://".len()
-        } else {
-            "http://".len()
-        }
+        if self.is_https() { "https://".len() } else { "http://".len() }
     }
 
     fn path_start(&self) -> usize {
@@ -245,11 +239,7 @@ impl CanonUrl {
         let host = self.host();
         let is_address =
             host.starts_with('[') || host.rsplit('.').next().is_some_and(|l| l.parse::<u32>().is_ok());
-        if is_address {
-            host
-        } else {
-            psl::domain_str(host).unwrap_or(host)
-        }
+        if is_address { host } else { psl::domain_str(host).unwrap_or(host) }
     }
 
     /// Path and query: what goes into the request line.
@@ -313,10 +303,7 @@ fn normalise_escapes(text: &str, out: &mut String) {
     while let Some(at) = rest.find('%') {
         out.push_str(&rest[..at]);
         let byte = rest.get(at + 1..at + 3).and_then(|hex| {
-            hex.bytes()
-                .all(|b| b.is_ascii_hexdigit())
-                .then(|| u8::from_str_radix(hex, 16).ok())
-                .flatten()
+            hex.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u8::from_str_radix(hex, 16).ok()).flatten()
         });
         let Some(byte) = byte else {
             out.push('%');
@@ -375,12 +362,7 @@ fn write_parameters<'a>(parts: impl Iterator<Item = &'a str>, rules: &CanonRules
         if part.is_empty() || rules.drops(name, value) {
             continue;
         }
-        if rules.drop_repeated
-            && out[start..]
-                .trim_start_matches('?')
-                .split('&')
-                .any(|kept| kept == part)
-        {
+        if rules.drop_repeated && out[start..].trim_start_matches('?').split('&').any(|kept| kept == part) {
             continue;
         }
         out.push(if out.len() == start { '?' } else { '&' });
@@ -402,30 +384,15 @@ mod tests {
     fn one_spelling_for_one_thing() {
         for (raw, expected) in [
             ("HTTP://Example.ORG:80", "http://example.org/"),
-            (
-                "https://example.org:443/a/./b/../c#top",
-                "https://example.org/a/c",
-            ),
-            (
-                "http://example.org./%7euser/%e4%2f",
-                "http://example.org/~user/%E4%2F",
-            ),
+            ("https://example.org:443/a/./b/../c#top", "https://example.org/a/c"),
+            ("http://example.org./%7euser/%e4%2f", "http://example.org/~user/%E4%2F"),
             ("http://user:secret@example.org/", "http://example.org/"),
             ("http://bücher.example/ä", "http://xn--bcher-kva.example/%C3%A4"),
             ("http://example.org/?", "http://example.org/"),
-            (
-                "http://example.org/?utm_source=x&a=1&UTM_Medium=y&a=1&a=2&&",
-                "http://example.org/?a=1&a=2",
-            ),
-            (
-                "http://example.org/x;jsessionid=AB12?PHPSESSID=1&q=2",
-                "http://example.org/x?q=2",
-            ),
+            ("http://example.org/?utm_source=x&a=1&UTM_Medium=y&a=1&a=2&&", "http://example.org/?a=1&a=2"),
+            ("http://example.org/x;jsessionid=AB12?PHPSESSID=1&q=2", "http://example.org/x?q=2"),
             ("http://example.org/?sid=12", "http://example.org/?sid=12"),
-            (
-                "http://example.org/?sid=0123456789abcdef0123",
-                "http://example.org/",
-            ),
+            ("http://example.org/?sid=0123456789abcdef0123", "http://example.org/"),
             ("http://[::1]:8080/x", "http://[::1]:8080/x"),
             ("http://0x7f.1/", "http://127.0.0.1/"),
             ("http://example.org/a/..;jsessionid=1/b", "http://example.org/b"),
@@ -446,22 +413,13 @@ mod tests {
     #[test]
     fn parts() {
         let url = CanonUrl::parse("https://www.a.co.uk:8443/x/y?q=1", &CanonRules::default()).unwrap();
-        assert_eq!(
-            (url.host(), url.port(), url.domain()),
-            ("www.a.co.uk", 8443, "a.co.uk")
-        );
-        assert_eq!(
-            (url.origin(), url.authority()),
-            ("https://www.a.co.uk:8443", "www.a.co.uk:8443")
-        );
+        assert_eq!((url.host(), url.port(), url.domain()), ("www.a.co.uk", 8443, "a.co.uk"));
+        assert_eq!((url.origin(), url.authority()), ("https://www.a.co.uk:8443", "www.a.co.uk:8443"));
         assert_eq!((url.path(), url.query()), ("/x/y", Some("q=1")));
         let v6 = CanonUrl::parse("http://[::1]/", &CanonRules::default()).unwrap();
         assert_eq!((v6.host(), v6.port(), v6.domain()), ("[::1]", 80, "[::1]"));
         let v4 = CanonUrl::parse("http://127.0.0.1:81/", &CanonRules::default()).unwrap();
-        assert_eq!(
-            (v4.host(), v4.port(), v4.domain()),
-            ("127.0.0.1", 81, "127.0.0.1")
-        );
+        assert_eq!((v4.host(), v4.port(), v4.domain()), ("127.0.0.1", 81, "127.0.0.1"));
     }
 
     proptest! {

@@ -54,14 +54,7 @@ impl<'a> Joiner<'a> {
         let origin_len = base.origin().len();
         let path = base.path();
         let directory_len = origin_len + path.rfind('/').map_or(0, |slash| slash + 1);
-        Self {
-            base,
-            rules,
-            parsed: None,
-            origin_len,
-            directory_len,
-            path_len: origin_len + path.len(),
-        }
+        Self { base, rules, parsed: None, origin_len, directory_len, path_len: origin_len + path.len() }
     }
 
     /// Writes the canonical URL that `href` leads to into `out`. On an error `out` is unspecified.
@@ -87,9 +80,7 @@ impl<'a> Joiner<'a> {
             Some(mark) => (&href[..mark], Some(&href[mark + 1..])),
             None => (href, None),
         };
-        let absolute = path
-            .strip_prefix("http://")
-            .or_else(|| path.strip_prefix("https://"));
+        let absolute = path.strip_prefix("http://").or_else(|| path.strip_prefix("https://"));
         let checked = absolute.unwrap_or(path);
         if !checked.bytes().all(|b| PLAIN[usize::from(b)]) {
             return false;
@@ -104,11 +95,7 @@ impl<'a> Joiner<'a> {
                 return false;
             }
             out.push_str(&path[..path.len() - rest.len() + host_len]);
-            push_path(
-                out,
-                "",
-                rest.get(host_len..).filter(|p| !p.is_empty()).unwrap_or("/"),
-            )
+            push_path(out, "", rest.get(host_len..).filter(|p| !p.is_empty()).unwrap_or("/"))
         } else if path.starts_with("//") {
             return false;
         } else if path.starts_with('/') {
@@ -143,9 +130,7 @@ impl<'a> Joiner<'a> {
                     .map_err(|_| UrlError::Syntax("the page's own url does not parse"))?,
             ),
         };
-        let joined = base
-            .join(href)
-            .map_err(|_| UrlError::Syntax("the link does not parse"))?;
+        let joined = base.join(href).map_err(|_| UrlError::Syntax("the link does not parse"))?;
         out.push_str(CanonUrl::from_parsed(joined, self.rules)?.as_str());
         Ok(())
     }
@@ -153,9 +138,7 @@ impl<'a> Joiner<'a> {
 
 /// The scheme of `href` if it has one and it is not http or https.
 fn foreign_scheme(href: &str) -> Option<&str> {
-    let colon = href
-        .bytes()
-        .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')))?;
+    let colon = href.bytes().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')))?;
     let scheme = &href[..colon];
     let is_scheme = href.as_bytes().get(colon) == Some(&b':') && scheme.bytes().next()?.is_ascii_alphabetic();
     (is_scheme && !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https"))
@@ -167,9 +150,7 @@ fn is_plain_host(host: &str) -> bool {
     !host.is_empty()
         && !host.ends_with('.')
         && !host.contains("--")
-        && host
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.'))
+        && host.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.'))
         && host
             .rsplit('.')
             .next()
@@ -199,9 +180,7 @@ fn push_path(out: &mut String, directory: &str, path: &str) -> bool {
             "." => {}
             ".." => {
                 // `out` ends in the slash that opened this segment: drop the segment before it, never the root.
-                let parent = out[root..out.len() - 1]
-                    .rfind('/')
-                    .map_or(root + 1, |slash| root + slash + 1);
+                let parent = out[root..out.len() - 1].rfind('/').map_or(root + 1, |slash| root + slash + 1);
                 out.truncate(parent);
             }
             _ => {
@@ -224,9 +203,7 @@ mod tests {
         let rules = CanonRules::default();
         let base = CanonUrl::parse(base, &rules).unwrap();
         let mut out = String::new();
-        let quick = Joiner::new(&base, &rules)
-            .join(href, &mut out)
-            .map(|()| out.clone());
+        let quick = Joiner::new(&base, &rules).join(href, &mut out).map(|()| out.clone());
         let thorough = Url::parse(base.as_str())
             .unwrap()
             .join(href)
@@ -259,14 +236,8 @@ mod tests {
             assert_eq!(quick.as_deref(), Ok(expected), "{href}");
             assert_eq!(quick, thorough, "{href}");
         }
-        assert!(matches!(
-            both("http://e.org/", "mailto:x@y.z").0,
-            Err(UrlError::Scheme(_))
-        ));
-        assert!(matches!(
-            both("http://e.org/", "javascript:void(0)").0,
-            Err(UrlError::Scheme(_))
-        ));
+        assert!(matches!(both("http://e.org/", "mailto:x@y.z").0, Err(UrlError::Scheme(_))));
+        assert!(matches!(both("http://e.org/", "javascript:void(0)").0, Err(UrlError::Scheme(_))));
     }
 
     proptest! {

@@ -84,10 +84,7 @@ mod tests {
     #[test]
     fn keys_are_stable_on_disk() {
         // Written into every state directory: a change of these values is a change of format.
-        assert_eq!(
-            UrlKey::of("http://example.org/").0,
-            xxh3_128(b"http://example.org/")
-        );
+        assert_eq!(UrlKey::of("http://example.org/").0, xxh3_128(b"http://example.org/"));
         assert_eq!(format!("{:?}", HostKey::of("")), "2d06800538d394c2");
         let key = UrlKey::of("http://example.org/a");
         assert_eq!(UrlKey::from_bytes(key.to_bytes()), key);

@@ -51,11 +51,7 @@ impl LinkAttributes {
     }
 
     pub fn unpack(packed: u8) -> Self {
-        Self {
-            visibility: packed >> 5,
-            position: (packed >> 3) & 3,
-            distance: packed & 7,
-        }
+        Self { visibility: packed >> 5, position: (packed >> 3) & 3, distance: packed & 7 }
     }
 }
 
@@ -96,10 +92,7 @@ mod tests {
         ] {
             assert_eq!(distance(&here, &url(to)), expected, "{to}");
         }
-        assert_eq!(
-            distance(&url("http://a.example.org/"), &url("http://b.example.org/")),
-            4
-        );
+        assert_eq!(distance(&url("http://a.example.org/"), &url("http://b.example.org/")), 4);
     }
 
     #[test]
@@ -107,11 +100,7 @@ mod tests {
         for visibility in 1..=3 {
             for position in 1..=3 {
                 for distance in 1..=5 {
-                    let link = LinkAttributes {
-                        visibility,
-                        position,
-                        distance,
-                    };
+                    let link = LinkAttributes { visibility, position, distance };
                     assert_eq!(LinkAttributes::unpack(link.pack()), link);
                 }
             }

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// A whole response with a final status (2xx, or an error page with 4xx) was received and archived.
+    /// A whole page was received and archived.
     Fetched { status: u16 },
+    /// The server said that there is nothing here, or not for us: 4xx. Its answer was archived.
+    Missing { status: u16 },
     /// The server said 304 to a conditional request.
     NotModified,
     /// A 3xx with a usable Location; the target became a frontier event of its own.
@@ -156,6 +158,7 @@ impl Outcome {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Fetched { .. } => "fetched",
+            Self::Missing { .. } => "missing",
             Self::NotModified => "not-modified",
             Self::Redirected { .. } => "redirected",
             Self::Excluded(exclusion) => exclusion.word(),
@@ -166,7 +169,9 @@ impl Outcome {
     /// The HTTP status the server sent, if it sent one.
     pub fn status(&self) -> Option<u16> {
         match self {
-            Self::Fetched { status } | Self::Redirected { status, .. } => Some(*status),
+            Self::Fetched { status } | Self::Missing { status } | Self::Redirected { status, .. } => {
+                Some(*status)
+            }
             Self::NotModified => Some(304),
             Self::Excluded(_) => None,
             Self::Failed(failure) => failure.status(),

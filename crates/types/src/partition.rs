@@ -77,20 +77,13 @@ pub struct Partitioner {
 
 impl Default for Partitioner {
     fn default() -> Self {
-        Self {
-            granularity: Granularity::Host,
-            partitions: DEFAULT_PARTITIONS,
-            seed: 0,
-        }
+        Self { granularity: Granularity::Host, partitions: DEFAULT_PARTITIONS, seed: 0 }
     }
 }
 
 impl Partitioner {
     pub fn id_of(&self, url: &CanonUrl) -> UrlId {
-        UrlId {
-            partition: self.partition_of(url),
-            key: url.key(),
-        }
+        UrlId { partition: self.partition_of(url), key: url.key() }
     }
 
     pub fn partition_of(&self, url: &CanonUrl) -> PartitionId {
@@ -123,29 +116,13 @@ mod tests {
 
     #[test]
     fn granularity_decides_what_stays_together() {
-        let by = |granularity| Partitioner {
-            granularity,
-            partitions: 1024,
-            seed: 7,
-        };
+        let by = |granularity| Partitioner { granularity, partitions: 1024, seed: 7 };
         let (a, b) = (url("http://a.example.org/1"), url("http://a.example.org/2"));
         let other = url("http://b.example.org/1");
-        assert_eq!(
-            by(Granularity::Host).partition_of(&a),
-            by(Granularity::Host).partition_of(&b)
-        );
-        assert_eq!(
-            by(Granularity::Domain).partition_of(&a),
-            by(Granularity::Domain).partition_of(&other)
-        );
-        assert_ne!(
-            by(Granularity::Host).partition_of(&a),
-            by(Granularity::Host).partition_of(&other)
-        );
-        assert_ne!(
-            by(Granularity::Page).partition_of(&a),
-            by(Granularity::Page).partition_of(&b)
-        );
+        assert_eq!(by(Granularity::Host).partition_of(&a), by(Granularity::Host).partition_of(&b));
+        assert_eq!(by(Granularity::Domain).partition_of(&a), by(Granularity::Domain).partition_of(&other));
+        assert_ne!(by(Granularity::Host).partition_of(&a), by(Granularity::Host).partition_of(&other));
+        assert_ne!(by(Granularity::Page).partition_of(&a), by(Granularity::Page).partition_of(&b));
         let same_label = url("https://a.other.net/x");
         assert_eq!(
             by(Granularity::SubSite).partition_of(&a),

@@ -43,6 +43,8 @@ pub struct UrlRecord {
 pub struct VisitFacts {
     /// Fingerprint of the decoded payload.
     pub digest: Option<Digest>,
+    /// SHA-1 of the payload as archived, for revisit records.
+    pub payload_sha1: Option<[u8; 20]>,
     /// The first URL with the same payload, if this is not the first.
     pub duplicate_of: Option<UrlId>,
     /// The response (or revisit) record; none when archiving is off.
@@ -52,6 +54,8 @@ pub struct VisitFacts {
     pub title: String,
     pub language: String,
     pub links: u32,
+    /// The page asks not to be indexed.
+    pub noindex: bool,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
     pub elapsed_ms: u32,

@@ -22,10 +22,7 @@ impl Frontier {
         let url = CanonUrl::from_canonical(found.url.to_owned());
         let slot = self.slot_of(&url);
         if seen == Seen::Unknown {
-            let id = UrlId {
-                partition: slot.partition,
-                key: found.key,
-            };
+            let id = UrlId { partition: slot.partition, key: found.key };
             if !self.seen_uncommitted.insert(found.key) {
                 return Ok(Admission::SeenBefore);
             }
@@ -61,21 +58,15 @@ impl Frontier {
         let Some(host) = self.hosts.get_mut(index as usize) else {
             return;
         };
-        let record = UrlRecord::queued(
-            entry.url.as_str().to_owned(),
-            entry.depth,
-            entry.found_on,
-            entry.found_at,
-        );
+        let record =
+            UrlRecord::queued(entry.url.as_str().to_owned(), entry.depth, entry.found_on, entry.found_at);
         self.changes.queued.push((host.slot, entry.clone(), record));
         host.waiting += 1;
         host.accepted += 1;
         self.waiting += 1;
         self.entries_in_memory += host.queue.push(entry);
         if self.entries_in_memory > self.options.max_entries_in_memory {
-            self.entries_in_memory -= host
-                .queue
-                .shrink_to(KEEP_PER_HOST.max(host.queue.in_memory() / 2));
+            self.entries_in_memory -= host.queue.shrink_to(KEEP_PER_HOST.max(host.queue.in_memory() / 2));
         }
         self.touch(index);
         self.settle(index, now);

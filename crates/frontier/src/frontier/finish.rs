@@ -45,8 +45,7 @@ impl Frontier {
                 && self.delayed.len() < MAX_DELAYED;
             if again {
                 self.changes.retried.push((host.slot, entry.clone()));
-                self.schedule
-                    .wake_at(now.plus_ms(wait), Alarm::Delayed(entry.rank.sequence));
+                self.schedule.wake_at(now.plus_ms(wait), Alarm::Delayed(entry.rank.sequence));
                 self.delayed.insert(entry.rank.sequence, (index, entry));
                 self.rest(index, now);
                 return None;
@@ -55,10 +54,7 @@ impl Frontier {
             host.fetched += 1;
         }
         if let (Some(digest), Some(_)) = (end.first_print, &end.visit) {
-            let id = lycosa_types::UrlId {
-                partition: host.slot.partition,
-                key: entry.key,
-            };
+            let id = lycosa_types::UrlId { partition: host.slot.partition, key: entry.key };
             self.changes.prints.push((digest, id));
         }
         let done = self.end_entry(index, entry, end.outcome, end.visit, now);
@@ -88,11 +84,7 @@ impl Frontier {
                 host.rules = RulesState::Known { rules, until };
                 self.changes.rules.push((host.slot, record));
             }
-            RulesEnd::Unreachable {
-                failure,
-                retry_after_ms,
-                otherwise,
-            } => {
+            RulesEnd::Unreachable { failure, retry_after_ms, otherwise } => {
                 host.rules_tries += 1;
                 if failure.is_transient() && host.rules_tries < politeness.max_tries {
                     let wait = politeness.retry_after_ms(host.rules_tries, retry_after_ms);
@@ -122,11 +114,7 @@ impl Frontier {
                 self.settle(index, now);
             }
             Err(failure) => {
-                let end = RulesEnd::Unreachable {
-                    failure,
-                    retry_after_ms: None,
-                    otherwise: None,
-                };
+                let end = RulesEnd::Unreachable { failure, retry_after_ms: None, otherwise: None };
                 self.finish_rules(index, end, None, 0, now);
             }
         }
@@ -142,8 +130,7 @@ impl Frontier {
         host.in_flight = host.in_flight.saturating_sub(1);
         if politeness.ip_delay_ms > 0 {
             if let Some(held) = host.address {
-                self.schedule
-                    .leave_gate(held, now.plus_ms(politeness.ip_delay_ms));
+                self.schedule.leave_gate(held, now.plus_ms(politeness.ip_delay_ms));
             }
             if address.is_some() {
                 host.address = address;
@@ -190,12 +177,7 @@ impl Frontier {
             visited_at: Some(now),
             visit,
         };
-        Done {
-            slot: host.slot,
-            key: entry.key,
-            rank: entry.rank,
-            record,
-        }
+        Done { slot: host.slot, key: entry.key, rank: entry.rank, record }
     }
 }
 

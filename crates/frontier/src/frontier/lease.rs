@@ -30,11 +30,7 @@ impl Frontier {
                 continue;
             };
             host.place = Place::Busy;
-            let gate = if self.options.politeness.ip_delay_ms > 0 {
-                host.address
-            } else {
-                None
-            };
+            let gate = if self.options.politeness.ip_delay_ms > 0 { host.address } else { None };
             if let Some(address) = gate
                 && !self.schedule.enter_gate(address, index, now)
             {
@@ -70,8 +66,7 @@ impl Frontier {
                         && let Some(host) = self.hosts.get_mut(index as usize)
                     {
                         host.place = Place::Ready;
-                        self.schedule
-                            .push_ready(host.queue.best().unwrap_or(Rank::FIRST), index);
+                        self.schedule.push_ready(host.queue.best().unwrap_or(Rank::FIRST), index);
                     }
                 }
                 Alarm::Delayed(number) => {
@@ -116,11 +111,7 @@ impl Frontier {
                 if host.in_flight > 0 {
                     return Ok(Served::Nothing);
                 }
-                return Ok(Served::Lease(if needs_address {
-                    LeaseKind::Resolve
-                } else {
-                    LeaseKind::Rules
-                }));
+                return Ok(Served::Lease(if needs_address { LeaseKind::Resolve } else { LeaseKind::Rules }));
             }
             let Some(entry) = host.queue.pop() else {
                 return Ok(Served::Nothing);
@@ -133,14 +124,11 @@ impl Frontier {
                     Some(Outcome::Excluded(Exclusion::HostBudget { pages: limit }))
                 }
                 _ if host.failures_in_row >= politeness.max_host_failures => {
-                    Some(Outcome::Excluded(Exclusion::HostErrors {
-                        failures: host.failures_in_row,
-                    }))
+                    Some(Outcome::Excluded(Exclusion::HostErrors { failures: host.failures_in_row }))
                 }
-                RulesState::Known { rules, .. } => rules
-                    .check(entry.url.path_and_query())
-                    .err()
-                    .map(Outcome::Excluded),
+                RulesState::Known { rules, .. } => {
+                    rules.check(entry.url.path_and_query()).err().map(Outcome::Excluded)
+                }
                 RulesState::Unknown => None,
             };
             match refusal {
@@ -167,22 +155,12 @@ impl Frontier {
         let slot = host.slot;
         let on_disk = self.store.waiting(slot, from, RELOAD_ENTRIES)?;
         let complete = on_disk.len() < RELOAD_ENTRIES;
-        let beyond = if complete {
-            None
-        } else {
-            on_disk.last().map(|entry| entry.rank)
-        };
-        let changes = self
-            .uncommitted
-            .iter()
-            .map(|(changes, _)| &**changes)
-            .chain([&self.changes]);
+        let beyond = if complete { None } else { on_disk.last().map(|entry| entry.rank) };
+        let changes = self.uncommitted.iter().map(|(changes, _)| &**changes).chain([&self.changes]);
         // What is not on disk yet, up to where the stretch from disk ends.
-        let not_yet = changes
-            .flat_map(|changes| changes.queued.iter())
-            .filter(|(entry_slot, entry, _)| {
-                *entry_slot == slot && entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end)
-            });
+        let not_yet = changes.flat_map(|changes| changes.queued.iter()).filter(|(entry_slot, entry, _)| {
+            *entry_slot == slot && entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end)
+        });
         let entries: Vec<Entry> = on_disk
             .iter()
             .chain(not_yet.map(|(_, entry, _)| entry))
@@ -206,12 +184,7 @@ impl Frontier {
             let pause = politeness.pause_ms(host.rules_delay_ms(), 0);
             host.ready_at = host.ready_at.max(now.plus_ms(pause));
         }
-        let lease = Lease {
-            host: index,
-            slot: host.slot,
-            origin: host.origin.clone(),
-            kind,
-        };
+        let lease = Lease { host: index, slot: host.slot, origin: host.origin.clone(), kind };
         self.settle(index, now);
         lease
     }

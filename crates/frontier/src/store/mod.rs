@@ -47,18 +47,21 @@ pub enum StoreError {
     Poisoned,
 }
 
+/// A named value of the engine's own: ends of files, totals.
+pub type Mark = (&'static str, Vec<u8>);
+
 /// What the frontier wants remembered, besides the visits that ended.
 #[derive(Debug, Default)]
 pub struct Changes {
     pub epoch: u64,
+    /// The last sequence number given out.
+    pub sequence: u64,
     pub queued: Vec<(HostSlot, Entry, UrlRecord)>,
     /// Entries that wait again after a failed try.
     pub retried: Vec<(HostSlot, Entry)>,
     pub hosts: Vec<(HostSlot, HostRecord)>,
     pub rules: Vec<(HostSlot, RulesRecord)>,
     pub prints: Vec<(Digest, UrlId)>,
-    /// Named marks of the engine: ends of files, counters.
-    pub marks: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Changes {
@@ -68,7 +71,6 @@ impl Changes {
             && self.hosts.is_empty()
             && self.rules.is_empty()
             && self.prints.is_empty()
-            && self.marks.is_empty()
     }
 }
 
@@ -107,11 +109,9 @@ impl Store {
             })?;
         let keyspace = |name: &str| {
             db.keyspace(name, || {
-                KeyspaceCreateOptions::default()
-                    .max_memtable_size(memtable)
-                    .filter_policy(FilterPolicy::all(FilterPolicyEntry::Bloom(
-                        BloomConstructionPolicy::BitsPerKey(10.0),
-                    )))
+                KeyspaceCreateOptions::default().max_memtable_size(memtable).filter_policy(FilterPolicy::all(
+                    FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0)),
+                ))
             })
         };
         let store = Self {
@@ -133,11 +133,7 @@ impl Store {
             Some(bytes) => {
                 let found = <[u8; 4]>::try_from(&*bytes).map_err(|_| StoreError::Damaged("format mark"))?;
                 let found = u32::from_be_bytes(found);
-                if found == FORMAT_VERSION {
-                    Ok(())
-                } else {
-                    Err(StoreError::Format { found })
-                }
+                if found == FORMAT_VERSION { Ok(()) } else { Err(StoreError::Format { found }) }
             }
             None => {
                 self.meta.insert("format", FORMAT_VERSION.to_be_bytes())?;
@@ -146,19 +142,19 @@ impl Store {
         }
     }
 
-    /// Writes everything in one atomic, durable batch.
-    pub fn commit(&self, done: &[Done], changes: &Changes) -> Result<(), StoreError> {
+    /// Writes everything in one atomic, durable batch: what ended, what changed, and the engine's own marks.
+    pub fn commit(&self, done: &[Done], changes: &Changes, marks: &[Mark]) -> Result<(), StoreError> {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(StoreError::Poisoned);
         }
-        let result = self.write_batch(done, changes);
+        let result = self.write_batch(done, changes, marks);
         if result.is_err() {
             self.poisoned.store(true, Ordering::Release);
         }
         result
     }
 
-    fn write_batch(&self, done: &[Done], changes: &Changes) -> Result<(), StoreError> {
+    fn write_batch(&self, done: &[Done], changes: &Changes, marks: &[Mark]) -> Result<(), StoreError> {
         let size = done.len() * 2 + changes.queued.len() * 2 + changes.hosts.len() + changes.prints.len() + 8;
         let mut batch = fjall::OwnedWriteBatch::with_capacity(self.db.clone(), size)
             .durability(Some(PersistMode::SyncData));
@@ -168,15 +164,9 @@ impl Store {
         // The last try counts.
         let retried: HashMap<UrlKey, &(HostSlot, Entry)> =
             changes.retried.iter().map(|retry| (retry.1.key, retry)).collect();
-        for (slot, entry, record) in changes
-            .queued
-            .iter()
-            .filter(|(_, entry, _)| !ended.contains(&entry.key))
+        for (slot, entry, record) in changes.queued.iter().filter(|(_, entry, _)| !ended.contains(&entry.key))
         {
-            let id = UrlId {
-                partition: slot.partition,
-                key: entry.key,
-            };
+            let id = UrlId { partition: slot.partition, key: entry.key };
             batch.insert(&self.urls, id.to_bytes().as_slice(), codec::encode_url(record)?);
             if !retried.contains_key(&entry.key) {
                 batch.insert(
@@ -186,51 +176,25 @@ impl Store {
                 );
             }
         }
-        for (slot, entry) in changes
-            .retried
-            .iter()
-            .filter(|(_, entry)| !ended.contains(&entry.key))
-        {
-            batch.insert(
-                &self.queue,
-                keys::queue(*slot, entry.rank).as_slice(),
-                codec::encode_entry(entry)?,
-            );
+        for (slot, entry) in changes.retried.iter().filter(|(_, entry)| !ended.contains(&entry.key)) {
+            batch.insert(&self.queue, keys::queue(*slot, entry.rank).as_slice(), codec::encode_entry(entry)?);
         }
         for visit in done {
-            let id = UrlId {
-                partition: visit.slot.partition,
-                key: visit.key,
-            };
-            batch.insert(
-                &self.urls,
-                id.to_bytes().as_slice(),
-                codec::encode_url(&visit.record)?,
-            );
+            let id = UrlId { partition: visit.slot.partition, key: visit.key };
+            batch.insert(&self.urls, id.to_bytes().as_slice(), codec::encode_url(&visit.record)?);
             batch.remove(&self.queue, keys::queue(visit.slot, visit.rank).as_slice());
         }
         for (slot, record) in &changes.hosts {
-            batch.insert(
-                &self.hosts,
-                keys::host(*slot).as_slice(),
-                codec::encode_host(record)?,
-            );
+            batch.insert(&self.hosts, keys::host(*slot).as_slice(), codec::encode_host(record)?);
         }
         for (slot, record) in &changes.rules {
-            batch.insert(
-                &self.rules,
-                keys::host(*slot).as_slice(),
-                codec::encode_rules(record)?,
-            );
+            batch.insert(&self.rules, keys::host(*slot).as_slice(), codec::encode_rules(record)?);
         }
         for (digest, id) in &changes.prints {
-            batch.insert(
-                &self.prints,
-                digest.0.to_be_bytes().as_slice(),
-                id.to_bytes().as_slice(),
-            );
+            batch.insert(&self.prints, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
         }
-        for (name, value) in &changes.marks {
+        batch.insert(&self.meta, "sequence", changes.sequence.to_be_bytes().as_slice());
+        for (name, value) in marks {
             batch.insert(&self.meta, *name, value.as_slice());
         }
         Ok(batch.commit()?)
@@ -241,10 +205,7 @@ impl Store {
     }
 
     pub fn url(&self, id: UrlId) -> Result<Option<UrlRecord>, StoreError> {
-        self.urls
-            .get(id.to_bytes())?
-            .map(|bytes| codec::decode_url(&bytes))
-            .transpose()
+        self.urls.get(id.to_bytes())?.map(|bytes| codec::decode_url(&bytes)).transpose()
     }
 
     pub fn knows_url(&self, id: UrlId) -> Result<bool, StoreError> {
@@ -255,42 +216,28 @@ impl Store {
     pub fn urls(&self) -> impl Iterator<Item = Result<(UrlId, UrlRecord), StoreError>> + '_ {
         self.urls.iter().map(|guard| {
             let (key, value) = guard.into_inner()?;
-            Ok((
-                UrlId::from_bytes(&key).ok_or(StoreError::Damaged("url key"))?,
-                codec::decode_url(&value)?,
-            ))
+            Ok((UrlId::from_bytes(&key).ok_or(StoreError::Damaged("url key"))?, codec::decode_url(&value)?))
         })
     }
 
     /// The keys of every known URL.
     pub fn url_keys(&self) -> impl Iterator<Item = Result<UrlId, StoreError>> + '_ {
-        self.urls
-            .iter()
-            .map(|guard| UrlId::from_bytes(&guard.key()?).ok_or(StoreError::Damaged("url key")))
+        self.urls.iter().map(|guard| UrlId::from_bytes(&guard.key()?).ok_or(StoreError::Damaged("url key")))
     }
 
     pub fn host(&self, slot: HostSlot) -> Result<Option<HostRecord>, StoreError> {
-        self.hosts
-            .get(keys::host(slot))?
-            .map(|bytes| codec::decode_host(&bytes))
-            .transpose()
+        self.hosts.get(keys::host(slot))?.map(|bytes| codec::decode_host(&bytes)).transpose()
     }
 
     pub fn hosts(&self) -> impl Iterator<Item = Result<(HostSlot, HostRecord), StoreError>> + '_ {
         self.hosts.iter().map(|guard| {
             let (key, value) = guard.into_inner()?;
-            Ok((
-                keys::read_host(&key).ok_or(StoreError::Damaged("host key"))?,
-                codec::decode_host(&value)?,
-            ))
+            Ok((keys::read_host(&key).ok_or(StoreError::Damaged("host key"))?, codec::decode_host(&value)?))
         })
     }
 
     pub fn rules(&self, slot: HostSlot) -> Result<Option<RulesRecord>, StoreError> {
-        self.rules
-            .get(keys::host(slot))?
-            .map(|bytes| codec::decode_rules(&bytes))
-            .transpose()
+        self.rules.get(keys::host(slot))?.map(|bytes| codec::decode_rules(&bytes)).transpose()
     }
 
     /// The first URL that was stored with this payload.
@@ -298,9 +245,7 @@ impl Store {
         let Some(bytes) = self.prints.get(digest.0.to_be_bytes())? else {
             return Ok(None);
         };
-        UrlId::from_bytes(&bytes)
-            .map(Some)
-            .ok_or(StoreError::Damaged("print"))
+        UrlId::from_bytes(&bytes).map(Some).ok_or(StoreError::Damaged("print"))
     }
 
     pub fn digests(&self) -> impl Iterator<Item = Result<Digest, StoreError>> + '_ {
@@ -312,14 +257,8 @@ impl Store {
 
     /// Up to `limit` entries waiting for a host, from `from` upwards.
     pub fn waiting(&self, slot: HostSlot, from: Rank, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        let range = keys::queue(slot, from)
-            ..=keys::queue(
-                slot,
-                Rank {
-                    priority: u32::MAX,
-                    sequence: u64::MAX,
-                },
-            );
+        let range =
+            keys::queue(slot, from)..=keys::queue(slot, Rank { priority: u32::MAX, sequence: u64::MAX });
         self.queue
             .range(range)
             .take(limit)
@@ -343,9 +282,6 @@ impl Store {
 
     /// A host slot of `origin` in `partition`.
     pub fn slot(partition: PartitionId, origin: &str) -> HostSlot {
-        HostSlot {
-            partition,
-            host: HostKey::of(origin),
-        }
+        HostSlot { partition, host: HostKey::of(origin) }
     }
 }

@@ -16,10 +16,7 @@ struct NoPrivate;
 impl Rules for NoPrivate {
     fn check(&self, path: &str) -> Result<(), Exclusion> {
         if path.starts_with("/private") {
-            return Err(Exclusion::Robots {
-                line: 2,
-                rule: "Disallow: /private".into(),
-            });
+            return Err(Exclusion::Robots { line: 2, rule: "Disallow: /private".into() });
         }
         Ok(())
     }
@@ -38,11 +35,8 @@ struct Web {
 impl Web {
     fn url(&self, n: u64) -> CanonUrl {
         let section = if n % 11 == 5 { "private" } else { "p" };
-        CanonUrl::parse(
-            &format!("http://h{}.test/{section}/{n}", n % self.hosts),
-            &CanonRules::default(),
-        )
-        .unwrap()
+        CanonUrl::parse(&format!("http://h{}.test/{section}/{n}", n % self.hosts), &CanonRules::default())
+            .unwrap()
     }
 
     fn number(url: &CanonUrl) -> u64 {
@@ -50,10 +44,7 @@ impl Web {
     }
 
     fn links(&self, n: u64) -> Vec<u64> {
-        [2 * n + 1, 2 * n + 2, n / 2]
-            .into_iter()
-            .filter(|&m| m < self.pages)
-            .collect()
+        [2 * n + 1, 2 * n + 2, n / 2].into_iter().filter(|&m| m < self.pages).collect()
     }
 }
 
@@ -80,10 +71,7 @@ impl Run {
             ..FrontierOptions::default()
         };
         let read: lycosa_frontier::frontier::ReadRules = Box::new(|_, _| Arc::new(NoPrivate));
-        (
-            Frontier::open(options, Arc::clone(&store), read, clean, self.now).unwrap(),
-            store,
-        )
+        (Frontier::open(options, Arc::clone(&store), read, clean, self.now).unwrap(), store)
     }
 
     fn address(&self, origin: &str) -> IpAddr {
@@ -96,16 +84,10 @@ impl Run {
 
     fn seed(&self, frontier: &mut Frontier, store: &Store) {
         let url = self.web.url(0);
-        let found = Discovered {
-            url: url.as_str(),
-            key: url.key(),
-            depth: 0,
-            redirects: 0,
-            found_on: None,
-        };
+        let found = Discovered { url: url.as_str(), key: url.key(), depth: 0, redirects: 0, found_on: None };
         frontier.admit(found, self.now).unwrap();
         let changes = frontier.take_changes();
-        store.commit(&[], &changes).unwrap();
+        store.commit(&[], &changes, &[]).unwrap();
         frontier.committed(changes.epoch);
     }
 
@@ -114,18 +96,11 @@ impl Run {
         if let Some(last) = self.last_on_host.insert(origin.to_owned(), self.now)
             && self.politeness.per_host == 1
         {
-            assert!(
-                self.now.since_ms(last) >= gap,
-                "{origin} asked after {} ms",
-                self.now.since_ms(last)
-            );
+            assert!(self.now.since_ms(last) >= gap, "{origin} asked after {} ms", self.now.since_ms(last));
         }
         let ip = self.address(origin);
         if let Some(last) = self.last_on_ip.insert(ip, self.now) {
-            assert!(
-                self.now.since_ms(last) >= self.politeness.ip_delay_ms,
-                "{ip} asked too early"
-            );
+            assert!(self.now.since_ms(last) >= self.politeness.ip_delay_ms, "{ip} asked too early");
         }
     }
 
@@ -160,15 +135,8 @@ impl Run {
                 LeaseKind::Rules => {
                     self.note_request(&origin);
                     self.now = self.now.plus_ms(1);
-                    let record = RulesRecord {
-                        fetched_at: self.now,
-                        status: 200,
-                        body: Vec::new(),
-                    };
-                    let end = RulesEnd::Known {
-                        rules: Arc::new(NoPrivate),
-                        record,
-                    };
+                    let record = RulesRecord { fetched_at: self.now, status: 200, body: Vec::new() };
+                    let end = RulesEnd::Known { rules: Arc::new(NoPrivate), record };
                     frontier.finish_rules(lease.host, end, address, 1, self.now);
                 }
                 LeaseKind::Page(entry) => {
@@ -221,7 +189,7 @@ impl Run {
 
 fn commit(frontier: &mut Frontier, store: &Store, done: &mut Vec<Done>) {
     let changes = frontier.take_changes();
-    store.commit(done, &changes).unwrap();
+    store.commit(done, &changes, &[]).unwrap();
     frontier.committed(changes.epoch);
     done.clear();
 }
@@ -272,28 +240,14 @@ fn check_final(run: &Run, store: &Store, may_repeat: u32) {
 }
 
 fn quick() -> Politeness {
-    Politeness {
-        delay_ms: 50,
-        ip_delay_ms: 0,
-        retry_ms: 10,
-        ..Politeness::default()
-    }
+    Politeness { delay_ms: 50, ip_delay_ms: 0, retry_ms: 10, ..Politeness::default() }
 }
 
 #[test]
 fn every_page_once_in_every_order() {
     for order in [Order::BreadthFirst, Order::DepthFirst] {
         for (ip_delay_ms, shared_ip) in [(0, false), (7, true)] {
-            let mut run = run(
-                Politeness {
-                    ip_delay_ms,
-                    ..quick()
-                },
-                order,
-                shared_ip,
-                5,
-                400,
-            );
+            let mut run = run(Politeness { ip_delay_ms, ..quick() }, order, shared_ip, 5, 400);
             let (mut frontier, store) = run.open(true);
             run.seed(&mut frontier, &store);
             assert!(run.crawl(&mut frontier, &store, u32::MAX, 16));
@@ -304,11 +258,7 @@ fn every_page_once_in_every_order() {
 
 #[test]
 fn one_host_at_full_speed() {
-    let politeness = Politeness {
-        delay_ms: 0,
-        per_host: 8,
-        ..quick()
-    };
+    let politeness = Politeness { delay_ms: 0, per_host: 8, ..quick() };
     let mut run = run(politeness, Order::BreadthFirst, false, 1, 2000);
     let (mut frontier, store) = run.open(true);
     run.seed(&mut frontier, &store);
@@ -324,19 +274,12 @@ fn a_dead_host_ends_everything_that_waits_for_it() {
     let mut done = Vec::new();
     let lease = frontier.lease(run.now, &mut done).unwrap().unwrap();
     assert!(matches!(lease.kind, LeaseKind::Rules));
-    let end = RulesEnd::Unreachable {
-        failure: Failure::DnsNoAddress,
-        retry_after_ms: None,
-        otherwise: None,
-    };
+    let end = RulesEnd::Unreachable { failure: Failure::DnsNoAddress, retry_after_ms: None, otherwise: None };
     frontier.finish_rules(lease.host, end, None, 0, run.now);
     let later = run.now.plus_ms(10_000);
     assert!(frontier.lease(later, &mut done).unwrap().is_none());
     assert_eq!(done.len(), 1);
-    assert_eq!(
-        done[0].record.outcome,
-        Some(Outcome::Failed(Failure::DnsNoAddress))
-    );
+    assert_eq!(done[0].record.outcome, Some(Outcome::Failed(Failure::DnsNoAddress)));
     assert!(frontier.is_exhausted());
 }
 
@@ -344,13 +287,7 @@ fn a_dead_host_ends_everything_that_waits_for_it() {
 fn slots_of_one_origin_agree() {
     let url = CanonUrl::parse("http://a.test/x", &CanonRules::default()).unwrap();
     let partition = lycosa_types::Partitioner::default().partition_of(&url);
-    assert_eq!(
-        Store::slot(partition, url.origin()),
-        HostSlot {
-            partition,
-            host: url.host_key()
-        }
-    );
+    assert_eq!(Store::slot(partition, url.origin()), HostSlot { partition, host: url.host_key() });
 }
 
 proptest! {
