@@ -224,9 +224,9 @@ mod tests {
         log.append(&page(1, &[2])).unwrap();
         log.append(&page(2, &[3, 4])).unwrap();
         let end = log.sync().unwrap();
-        for cut in 34..end {
+        for cut in (29..end).rev() {
             OpenOptions::new().write(true).open(&path).unwrap().set_len(cut).unwrap();
-            assert!(all(&path).len() <= 1);
+            assert_eq!(all(&path), [page(1, &[2])]);
         }
         std::fs::write(&path, b"not a log").unwrap();
         assert!(matches!(read_edges(&path), Err(EdgeLogError::Damaged(_))));
