@@ -1,1 +1,44 @@
-//! See ARCHITECTURE.md.
+//! The crawl loop of one node. It owns no algorithm: it moves a URL from stage to stage.
+//!
+//! ```text
+//!            leases                       finished visits
+//! bookkeeper ──────► worker (one per core) ──────► bookkeeper ──────► committer ──► archive, edge log, state
+//! (frontier)         fetch · scan · judge · encode  (seen-test, queue)   group commit
+//!      ▲                                                                     │
+//!      └───────────────────────────── committed ────────────────────────────┘
+//! ```
+//!
+//! | module | noun |
+//! | --- | --- |
+//! | [`config`] | every setting, as in `lycosa.toml` |
+//! | [`layout`] | the files of a crawl directory |
+//! | [`crawl`] | a crawl: opened, run, reported |
+//! | [`bookkeeper`] | the one thread that owns the frontier |
+//! | [`worker`] | a core's share of fetching and judging |
+//! | [`judge`] | from a response to what is remembered and followed |
+//! | [`outlinks`] | a page's links, joined, scoped and keyed |
+//! | [`rules`] | robots.txt: fetched, remembered, asked |
+//! | [`committer`] | group commit: archive, then state |
+//! | [`totals`], [`report`] | what a crawl did, in figures |
+//! | [`why`] | what happened to one URL, and why |
+
+pub mod bookkeeper;
+pub mod clock;
+pub mod committer;
+pub mod config;
+pub mod crawl;
+pub mod judge;
+pub mod layout;
+pub mod outlinks;
+pub mod report;
+pub mod rules;
+pub mod totals;
+pub mod why;
+pub mod worker;
+
+pub use config::{Config, ConfigError};
+pub use crawl::{Crawl, CrawlEnd, CrawlError, Handle};
+pub use layout::Layout;
+pub use report::Report;
+pub use totals::{Progress, Totals};
+pub use why::{Why, why};

@@ -77,8 +77,8 @@ pub enum Admission {
 pub enum LeaseKind {
     /// Find the host's address, nothing else.
     Resolve,
-    /// Fetch the host's robots.txt.
-    Rules,
+    /// Fetch the host's robots.txt, from where it was last said to be.
+    Rules { moved_to: Option<CanonUrl>, redirects: u8 },
     Page(Box<Entry>),
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use lycosa_types::{Exclusion, Failure, UnixMs};
+use lycosa_types::{CanonUrl, Exclusion, Failure, UnixMs};
 
 use crate::host_queue::HostQueue;
 use crate::store::{HostRecord, HostSlot};
@@ -53,6 +53,9 @@ pub struct Host {
     pub queue: HostQueue,
     pub rules: RulesState,
     pub rules_tries: u16,
+    /// Where robots.txt was redirected to; only while it is being fetched.
+    pub rules_moved_to: Option<CanonUrl>,
+    pub rules_redirects: u8,
     pub place: Place,
     pub ready_at: UnixMs,
     pub in_flight: u32,
@@ -79,6 +82,8 @@ impl Host {
             queue: HostQueue::default(),
             rules: RulesState::Unknown,
             rules_tries: 0,
+            rules_moved_to: None,
+            rules_redirects: 0,
             place: Place::Idle,
             ready_at: UnixMs(0),
             in_flight: 0,

@@ -77,7 +77,13 @@ impl Frontier {
             return;
         };
         let until = now.plus_ms(politeness.rules_ttl_ms);
+        let asked = host.rules_moved_to.take();
+        let redirects = std::mem::take(&mut host.rules_redirects);
         match end {
+            RulesEnd::Moved { to } => {
+                host.rules_moved_to = Some(to);
+                host.rules_redirects = redirects.saturating_add(1);
+            }
             RulesEnd::Known { rules, record } => {
                 host.rules_tries = 0;
                 host.failures_in_row = 0;
@@ -96,6 +102,13 @@ impl Frontier {
                     };
                 }
             }
+        }
+        if let Some(url) = asked
+            && let Some(&other) = self.by_slot.get(&self.slot_of(&url))
+        {
+            let pause = politeness.pause_ms(None, elapsed_ms);
+            let other = &mut self.hosts[other as usize];
+            other.ready_at = other.ready_at.max(now.plus_ms(pause));
         }
         self.rest(index, now);
     }

@@ -30,6 +30,12 @@ impl Frontier {
                 continue;
             };
             host.place = Place::Busy;
+            if host.ready_at > now {
+                // Made to wait while it stood among the ready.
+                host.place = Place::Idle;
+                self.settle(index, now);
+                continue;
+            }
             let gate = if self.options.politeness.ip_delay_ms > 0 { host.address } else { None };
             if let Some(address) = gate
                 && !self.schedule.enter_gate(address, index, now)
@@ -111,7 +117,10 @@ impl Frontier {
                 if host.in_flight > 0 {
                     return Ok(Served::Nothing);
                 }
-                return Ok(Served::Lease(if needs_address { LeaseKind::Resolve } else { LeaseKind::Rules }));
+                if needs_address {
+                    return Ok(Served::Lease(LeaseKind::Resolve));
+                }
+                return Ok(self.serve_rules(index, now));
             }
             let Some(entry) = host.queue.pop() else {
                 return Ok(Served::Nothing);
@@ -137,6 +146,24 @@ impl Frontier {
             }
         }
         Ok(Served::Nothing)
+    }
+
+    /// Robots.txt may have moved to another host: then that host must be free too, and rests afterwards.
+    fn serve_rules(&mut self, index: HostIndex, now: UnixMs) -> Served {
+        let moved_to = self.hosts[index as usize].rules_moved_to.clone();
+        let other = moved_to.as_ref().and_then(|url| self.by_slot.get(&self.slot_of(url)).copied());
+        let pause = self.options.politeness.pause_ms(None, 0);
+        if let Some(other) = other.filter(|&other| other != index) {
+            let other = &mut self.hosts[other as usize];
+            if other.in_flight > 0 || other.ready_at > now {
+                let again = other.ready_at.max(now.plus_ms(pause.max(1)));
+                self.hosts[index as usize].ready_at = again;
+                return Served::Nothing;
+            }
+            // It is asked now, and the answer takes time: leave room for both.
+            other.ready_at = now.plus_ms(pause.saturating_mul(2));
+        }
+        Served::Lease(LeaseKind::Rules { moved_to, redirects: self.hosts[index as usize].rules_redirects })
     }
 
     fn drop_entry(&mut self, index: HostIndex, entry: Entry, outcome: Outcome, now: UnixMs) -> Done {

@@ -132,7 +132,7 @@ impl Run {
                 LeaseKind::Resolve => {
                     frontier.finish_resolve(lease.host, Ok(self.address(&origin)), self.now)
                 }
-                LeaseKind::Rules => {
+                LeaseKind::Rules { .. } => {
                     self.note_request(&origin);
                     self.now = self.now.plus_ms(1);
                     let record = RulesRecord { fetched_at: self.now, status: 200, body: Vec::new() };
@@ -273,7 +273,7 @@ fn a_dead_host_ends_everything_that_waits_for_it() {
     run.seed(&mut frontier, &store);
     let mut done = Vec::new();
     let lease = frontier.lease(run.now, &mut done).unwrap().unwrap();
-    assert!(matches!(lease.kind, LeaseKind::Rules));
+    assert!(matches!(lease.kind, LeaseKind::Rules { .. }));
     let end = RulesEnd::Unreachable { failure: Failure::DnsNoAddress, retry_after_ms: None, otherwise: None };
     frontier.finish_rules(lease.host, end, None, 0, run.now);
     let later = run.now.plus_ms(10_000);

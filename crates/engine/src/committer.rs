@@ -1,0 +1,106 @@
+//! Group commit. Archive and edge log are made durable first, then one atomic batch in the state, then the bookkeeper
+//! is told. Disks may stall: this thread is the only one that waits for them.
+
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::Arc;
+
+use lycosa_archive::{Archive, ArchiveError, EncodedVisit};
+use lycosa_frontier::store::Mark;
+use lycosa_frontier::{Changes, Done, Store, StoreError};
+use lycosa_graph::{EdgeLog, EdgeLogError, PageEdges};
+
+use crate::bookkeeper::Event;
+
+/// Marks in the state.
+pub const MARK_ARCHIVE_END: &str = "archive-end";
+pub const MARK_EDGES_END: &str = "edges-end";
+
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    #[error(transparent)]
+    Edges(#[from] EdgeLogError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A visit to be made durable.
+#[derive(Debug)]
+pub struct Ended {
+    pub done: Done,
+    pub encoded: Option<EncodedVisit>,
+    pub edges: Option<PageEdges>,
+}
+
+/// What is committed together.
+#[derive(Debug)]
+pub struct Batch {
+    pub ended: Vec<Ended>,
+    /// Archive records that belong to no URL of the crawl: robots.txt.
+    pub extra: Vec<EncodedVisit>,
+    pub changes: Arc<Changes>,
+    pub marks: Vec<Mark>,
+}
+
+/// The writing ends of a crawl directory.
+pub struct Committer {
+    pub store: Arc<Store>,
+    pub archive: Option<Archive>,
+    pub edges: EdgeLog,
+}
+
+impl Committer {
+    /// Commits batches until the bookkeeper hangs up, then seals the archive.
+    pub fn run(mut self, batches: &Receiver<Batch>, events: &Sender<Event>) {
+        for batch in batches {
+            let epoch = batch.changes.epoch;
+            let event = match self.commit(batch) {
+                Ok(archived_bytes) => Event::Committed { epoch, archived_bytes },
+                Err(error) => Event::CommitFailed(error),
+            };
+            let failed = matches!(event, Event::CommitFailed(_));
+            if events.send(event).is_err() || failed {
+                return;
+            }
+        }
+        if let Some(archive) = &mut self.archive
+            && let Err(error) = archive.seal()
+        {
+            let _ = events.send(Event::CommitFailed(error.into()));
+        }
+    }
+
+    fn commit(&mut self, batch: Batch) -> Result<u64, CommitError> {
+        let Batch { ended, extra, changes, mut marks } = batch;
+        let mut archived_bytes = 0;
+        let mut done = Vec::with_capacity(ended.len());
+        for Ended { done: mut visit, encoded, edges } in ended {
+            if let (Some(archive), Some(encoded)) = (&mut self.archive, encoded) {
+                archived_bytes += encoded.bytes.len() as u64;
+                let span = archive.append(&encoded)?;
+                if let Some(facts) = &mut visit.record.visit {
+                    facts.archived = Some(span);
+                }
+            }
+            if let Some(edges) = edges {
+                self.edges.append(&edges)?;
+            }
+            done.push(visit);
+        }
+        if let Some(archive) = &mut self.archive {
+            for encoded in extra {
+                archived_bytes += encoded.bytes.len() as u64;
+                archive.append(&encoded)?;
+            }
+            let end = archive.sync()?;
+            let mut mark = end.segment.to_be_bytes().to_vec();
+            mark.extend(end.offset.to_be_bytes());
+            marks.push((MARK_ARCHIVE_END, mark));
+        }
+        let edges_end = self.edges.sync()?;
+        marks.push((MARK_EDGES_END, edges_end.to_be_bytes().to_vec()));
+        self.store.commit(&done, &changes, &marks)?;
+        Ok(archived_bytes)
+    }
+}

@@ -1,0 +1,300 @@
+//! Every setting of a crawl, as in `lycosa.toml`. Unknown keys are errors; [`TEMPLATE`] shows every key with its meaning
+//! and its default, and a test holds that it says the truth.
+
+use std::path::{Path, PathBuf};
+
+use lycosa_fetch::{Cidr, FetchOptions, NetGuard, Overrides, PoolLimits, SharedOptions, UserAgent};
+use lycosa_frontier::trap::TrapRules;
+use lycosa_frontier::{FrontierOptions, Order, Politeness, ScopeKind, ScopeOptions};
+use lycosa_types::{CanonRules, Granularity, Partitioner};
+use serde::{Deserialize, Serialize};
+
+mod fetch;
+
+pub use fetch::FetchConfig;
+
+/// `lycosa.toml` with every key, its meaning and its default.
+pub const TEMPLATE: &str = include_str!("lycosa.toml");
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: std::io::Error },
+    #[error("{path}: {source}")]
+    Syntax { path: PathBuf, source: Box<toml::de::Error> },
+    #[error("{key}: {problem}")]
+    Value { key: &'static str, problem: String },
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    pub order: Order,
+    pub agent: AgentConfig,
+    pub scope: ScopeConfig,
+    pub limits: LimitConfig,
+    pub politeness: Politeness,
+    pub robots: RobotsConfig,
+    pub fetch: FetchConfig,
+    pub urls: CanonRules,
+    pub traps: TrapRules,
+    pub archive: ArchiveConfig,
+    pub partitions: PartitionConfig,
+    pub memory: MemoryConfig,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentConfig {
+    pub product: String,
+    pub contact: String,
+}
+
+impl Default for AgentConfig {
+    fn default() -> Self {
+        Self { product: "lycosa".to_owned(), contact: String::new() }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScopeConfig {
+    pub kind: ScopeKind,
+    pub include: Vec<String>,
+    pub exclude: Vec<String>,
+    pub depth: u16,
+    pub max_redirects: u8,
+    pub images: bool,
+}
+
+impl Default for ScopeConfig {
+    fn default() -> Self {
+        let (include, exclude) = (Vec::new(), Vec::new());
+        Self { kind: ScopeKind::Host, include, exclude, depth: 10, max_redirects: 10, images: false }
+    }
+}
+
+/// Where a crawl stops by itself. 0 means no limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitConfig {
+    pub max_pages: u64,
+    pub max_bytes: u64,
+    pub max_time_s: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RobotsConfig {
+    pub obey: bool,
+    pub nofollow: bool,
+    pub sitemaps: bool,
+}
+
+impl Default for RobotsConfig {
+    fn default() -> Self {
+        Self { obey: true, nofollow: true, sitemaps: true }
+    }
+}
+
+/// How archive records are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArchiveCompression {
+    #[default]
+    Gzip,
+    Zstd,
+    None,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArchiveConfig {
+    pub enabled: bool,
+    pub compression: ArchiveCompression,
+    pub segment_bytes: u64,
+    pub revisits: bool,
+}
+
+impl Default for ArchiveConfig {
+    fn default() -> Self {
+        Self { enabled: true, compression: ArchiveCompression::Gzip, segment_bytes: 1 << 30, revisits: true }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PartitionConfig {
+    pub count: u16,
+    pub by: Granularity,
+}
+
+impl Default for PartitionConfig {
+    fn default() -> Self {
+        Self { count: lycosa_types::partition::DEFAULT_PARTITIONS, by: Granularity::Host }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryConfig {
+    pub budget_mib: u64,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self { budget_mib: 512 }
+    }
+}
+
+impl Config {
+    /// Reads a configuration file.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Io { path: path.to_owned(), source })?;
+        let config: Self = toml::from_str(&text)
+            .map_err(|source| ConfigError::Syntax { path: path.to_owned(), source: Box::new(source) })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// The values in force as a file.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// Refuses values that cannot work, before anything is started with them.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let refuse = |key, problem: &str| Err(ConfigError::Value { key, problem: problem.to_owned() });
+        if self.partitions.count == 0 || self.partitions.count > lycosa_types::partition::MAX_PARTITIONS {
+            return refuse("partitions.count", "must be between 1 and 16384");
+        }
+        if self.fetch.concurrency == 0 {
+            return refuse("fetch.concurrency", "must be at least 1");
+        }
+        if self.politeness.per_host == 0 {
+            return refuse("politeness.per_host", "must be at least 1");
+        }
+        if self.memory.budget_mib < 64 {
+            return refuse("memory.budget_mib", "must be at least 64");
+        }
+        self.shared_options()?;
+        lycosa_frontier::Scope::new(self.scope_options(), &[])
+            .map_err(|error| ConfigError::Value { key: "scope.include, scope.exclude", problem: error.to_string() })?;
+        Ok(())
+    }
+
+    pub fn partitioner(&self) -> Partitioner {
+        Partitioner { granularity: self.partitions.by, partitions: self.partitions.count, seed: 0 }
+    }
+
+    pub fn scope_options(&self) -> ScopeOptions {
+        ScopeOptions {
+            kind: self.scope.kind,
+            include: self.scope.include.clone(),
+            exclude: self.scope.exclude.clone(),
+            max_depth: self.scope.depth,
+            traps: self.traps.clone(),
+        }
+    }
+
+    pub fn frontier_options(&self) -> FrontierOptions {
+        let budget = (self.memory.budget_mib as usize) << 20;
+        FrontierOptions {
+            order: self.order,
+            politeness: self.politeness.clone(),
+            partitioner: self.partitioner(),
+            obey_robots: self.robots.obey,
+            max_queries_per_path: self.traps.max_queries_per_path,
+            // An entry takes some 300 bytes with its URL.
+            max_entries_in_memory: budget / 4 / 300,
+            seen_bytes: budget / 4,
+        }
+    }
+
+    /// Memory for the state store's caches and write buffers.
+    pub fn store_bytes(&self) -> u64 {
+        (self.memory.budget_mib << 20) / 4
+    }
+
+    /// Memory for the content-seen table.
+    pub fn prints_bytes(&self) -> usize {
+        ((self.memory.budget_mib << 20) / 16) as usize
+    }
+
+    pub fn workers(&self) -> usize {
+        match self.fetch.workers {
+            0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+            n => n,
+        }
+    }
+
+    pub fn user_agent(&self) -> UserAgent {
+        let contact = (!self.agent.contact.is_empty()).then(|| self.agent.contact.clone());
+        UserAgent { product: self.agent.product.clone(), contact, ..UserAgent::default() }
+    }
+
+    pub fn fetch_options(&self) -> FetchOptions {
+        let share = self.fetch.concurrency.div_ceil(self.workers());
+        FetchOptions {
+            user_agent: self.user_agent(),
+            limits: self.fetch.limits(),
+            // Idle connections of other hosts are kept beside the busy ones.
+            pool: PoolLimits {
+                connections: share.saturating_mul(2).max(64),
+                idle_per_origin: (self.politeness.per_host as usize).max(2),
+                ..PoolLimits::default()
+            },
+            compression: self.fetch.compression,
+            ..FetchOptions::default()
+        }
+    }
+
+    pub fn shared_options(&self) -> Result<SharedOptions, ConfigError> {
+        let mut opened: Vec<Cidr> = Vec::new();
+        for network in &self.fetch.allow_net {
+            opened.push(network.parse().map_err(|error: lycosa_fetch::CidrError| ConfigError::Value {
+                key: "fetch.allow_net",
+                problem: error.to_string(),
+            })?);
+        }
+        let overrides = Overrides::parse(self.fetch.resolve.iter().map(String::as_str))
+            .map_err(|error| ConfigError::Value { key: "fetch.resolve", problem: error.to_string() })?;
+        let mut options = SharedOptions { guard: NetGuard::new(opened), overrides, ..SharedOptions::default() };
+        options.tls.danger_accept_invalid_certs = self.fetch.accept_invalid_certs;
+        options.tls.http2 = self.fetch.http2;
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_says_the_truth() {
+        let parsed: Config = toml::from_str(TEMPLATE).unwrap();
+        assert_eq!(parsed, Config::default());
+        // Every key is shown: the template has as many as the defaults written out.
+        let keys = |text: &str| -> std::collections::BTreeSet<String> {
+            let table: toml::Table = text.parse().unwrap();
+            let flatten = |(section, value): (&String, &toml::Value)| match value {
+                toml::Value::Table(inner) => inner.keys().map(|key| format!("{section}.{key}")).collect(),
+                _ => vec![section.clone()],
+            };
+            table.iter().flat_map(flatten).collect()
+        };
+        assert_eq!(keys(TEMPLATE), keys(&Config::default().to_toml()));
+    }
+
+    #[test]
+    fn unknown_keys_and_bad_values_are_refused() {
+        assert!(toml::from_str::<Config>("[scope]\nkinds = \"host\"").is_err());
+        let mut config = Config::default();
+        config.fetch.allow_net = vec!["10.0.0.0/99".into()];
+        assert!(config.check().unwrap_err().to_string().contains("fetch.allow_net"));
+        let mut config = Config::default();
+        config.scope.exclude = vec!["re:(".into()];
+        assert!(config.check().is_err());
+    }
+}

@@ -1,0 +1,288 @@
+//! A crawl: a directory is opened, threads are started, the bookkeeper runs, and a report is written.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use lycosa_archive::{Archive, ArchiveError, ArchiveOptions, DurableEnd};
+use lycosa_fetch::{Shared, TlsSetupError};
+use lycosa_frontier::scope::PatternError;
+use lycosa_frontier::{Admission, Discovered, Frontier, PrintTable, Scope, Store, StoreError};
+use lycosa_graph::{EdgeLog, EdgeLogError};
+use lycosa_types::CanonUrl;
+
+use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_TOTALS, Parts, Stop};
+use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
+use crate::config::{Config, ConfigError};
+use crate::judge::{JudgeContext, compression};
+use crate::layout::{Layout, write_atomically};
+use crate::report::{REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
+use crate::totals::{Progress, Totals};
+use crate::{clock, rules, worker};
+
+/// Marks in the state.
+const MARK_SEEDS: &str = "seeds";
+
+#[derive(Debug, thiserror::Error)]
+pub enum CrawlError {
+    #[error("there is nothing to crawl: name at least one URL, or a directory that holds a crawl")]
+    NoSeeds,
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    #[error(transparent)]
+    Edges(#[from] EdgeLogError),
+    #[error(transparent)]
+    Tls(#[from] TlsSetupError),
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    #[error("the crawl stopped because it could not save its work: {0}")]
+    Commit(#[from] CommitError),
+}
+
+/// How a crawl ended.
+#[derive(Clone, Debug)]
+pub struct CrawlEnd {
+    pub stop: Stop,
+    pub report: Report,
+}
+
+/// A crawl that is open and ready to run.
+pub struct Crawl {
+    layout: Layout,
+    config: Config,
+    context: Arc<JudgeContext>,
+    store: Arc<Store>,
+    frontier: Frontier,
+    totals: Totals,
+    committer: Committer,
+    shared: Arc<Shared>,
+    handle: Handle,
+    events: (Sender<Event>, Receiver<Event>),
+}
+
+/// Watches and stops a running crawl, from any thread.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    stop: Arc<AtomicBool>,
+    progress: Arc<Mutex<Progress>>,
+}
+
+impl Handle {
+    /// Asks the crawl to save and stop.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub fn progress(&self) -> Progress {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Crawl {
+    /// Opens the crawl in `layout`, making it if there is none. `seeds` are added to those it has.
+    pub fn open(layout: Layout, config: Config, seeds: &[CanonUrl]) -> Result<Self, CrawlError> {
+        config.check()?;
+        let io = |path: PathBuf| move |source| CrawlError::Io { path, source };
+        std::fs::create_dir_all(&layout.root).map_err(io(layout.root.clone()))?;
+        std::fs::create_dir_all(layout.graph()).map_err(io(layout.graph()))?;
+        let store = Arc::new(Store::open(&layout.state(), config.store_bytes())?);
+        let seeds = merge_seeds(&store, seeds)?;
+        if seeds.is_empty() {
+            return Err(CrawlError::NoSeeds);
+        }
+        write_atomically(&layout.config(), config.to_toml().as_bytes()).map_err(io(layout.config()))?;
+        let mut totals: Totals = match store.mark(MARK_TOTALS)? {
+            Some(bytes) => serde_json::from_slice(&bytes).map_err(|_| StoreError::Damaged("totals"))?,
+            None => Totals::default(),
+        };
+        totals.runs += 1;
+        let clean = store.mark(MARK_CLEAN)?.is_none_or(|mark| mark == [1]);
+        let committer = open_writers(&layout, &config, Arc::clone(&store))?;
+        let product = config.agent.product.clone();
+        let read_rules: lycosa_frontier::frontier::ReadRules =
+            Box::new(move |_, record| rules::from_record(record, &product));
+        let now = clock::now();
+        let mut frontier =
+            Frontier::open(config.frontier_options(), Arc::clone(&store), read_rules, clean, now)?;
+        for seed in &seeds {
+            let found = Discovered { url: seed.as_str(), key: seed.key(), depth: 0, redirects: 0, found_on: None };
+            if frontier.admit(found, now)? == Admission::Queued {
+                totals.accepted += 1;
+            }
+        }
+        // Seeds are durable before anything else happens, together with the mark that a crawl is under way.
+        let changes = frontier.take_changes();
+        let names: Vec<&str> = seeds.iter().map(CanonUrl::as_str).collect();
+        store.commit(&[], &changes, &[(MARK_CLEAN, vec![0]), (MARK_SEEDS, names.join("\n").into_bytes())])?;
+        frontier.committed(changes.epoch);
+        let scope = Scope::new(config.scope_options(), &seeds)?;
+        let prints = PrintTable::load(Arc::clone(&store), config.prints_bytes())?;
+        Ok(Self {
+            shared: Shared::new(config.shared_options()?)?,
+            context: Arc::new(JudgeContext { config: config.clone(), scope, prints }),
+            layout,
+            config,
+            store,
+            frontier,
+            totals,
+            committer,
+            handle: Handle { stop: Arc::default(), progress: Arc::default() },
+            events: channel(),
+        })
+    }
+
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Runs until nothing is left, a limit is reached, or [`Handle::stop`] is called; then saves everything.
+    pub fn run(self) -> Result<CrawlEnd, CrawlError> {
+        let Self { layout, config, context, store, frontier, totals, committer, shared, handle, events } = self;
+        let started = Instant::now();
+        let (cpu_before, _) = process_figures();
+        let before = totals.clone();
+        let (events_in, events_out) = events;
+        let mut threads: Vec<JoinHandle<()>> = Vec::new();
+        let mut workers = Vec::new();
+        for number in 0..config.workers() {
+            let (leases, inbox) = tokio::sync::mpsc::unbounded_channel();
+            workers.push(leases);
+            let (context, shared, events) = (Arc::clone(&context), Arc::clone(&shared), events_in.clone());
+            threads.push(spawn(&layout, format!("worker-{number}"), move || {
+                if let Err(error) = worker::run(number, context, shared, inbox, events) {
+                    tracing::error!(%error, number, "a worker could not start");
+                }
+            })?);
+        }
+        let (batches, batches_out) = sync_channel(1);
+        let commit_events = events_in.clone();
+        threads.push(spawn(&layout, "committer".to_owned(), move || committer.run(&batches_out, &commit_events))?);
+        drop(events_in);
+        let bookkeeper = Bookkeeper::new(Parts {
+            frontier,
+            limits: config.limits.clone(),
+            concurrency: config.fetch.concurrency,
+            per_host: config.politeness.per_host,
+            workers,
+            events: events_out,
+            batches,
+            totals,
+            progress: Arc::clone(&handle.progress),
+            stop: Arc::clone(&handle.stop),
+        });
+        let (stop, totals) = bookkeeper.run()?;
+        for thread in threads {
+            if thread.join().is_err() {
+                tracing::error!("a thread ended by a panic");
+            }
+        }
+        let seconds = started.elapsed().as_secs_f64();
+        let (cpu_s, peak_rss_bytes) = process_figures();
+        let progress = handle.progress();
+        let pages = totals.pages - before.pages;
+        let received_bytes = totals.received_bytes - before.received_bytes;
+        let cpu_s = cpu_s - cpu_before;
+        let report = Report {
+            version: REPORT_VERSION,
+            lycosa: env!("CARGO_PKG_VERSION").to_owned(),
+            finished_at: clock::now(),
+            stopped_by: stop_word(stop).to_owned(),
+            waiting: progress.waiting,
+            hosts: progress.hosts,
+            known: progress.known,
+            run: RunFigures {
+                seconds,
+                pages,
+                pages_per_s: pages as f64 / seconds,
+                received_bytes,
+                received_bytes_per_s: received_bytes as f64 / seconds,
+                cpu_s,
+                cpu_ms_per_page: cpu_s * 1000.0 / (pages.max(1) as f64),
+                peak_rss_bytes,
+                state_bytes: store.disk_bytes()?,
+            },
+            totals,
+        };
+        let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
+        write_atomically(&layout.report(), &text)
+            .map_err(|source| CrawlError::Io { path: layout.report(), source })?;
+        Ok(CrawlEnd { stop, report })
+    }
+}
+
+fn spawn(layout: &Layout, name: String, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, CrawlError> {
+    std::thread::Builder::new()
+        .name(name)
+        .spawn(run)
+        .map_err(|source| CrawlError::Io { path: layout.root.clone(), source })
+}
+
+/// The seeds of a crawl: those it was made with and those added since.
+pub fn stored_seeds(store: &Store) -> Result<Vec<CanonUrl>, StoreError> {
+    let bytes = store.mark(MARK_SEEDS)?.unwrap_or_default();
+    let text = String::from_utf8(bytes).map_err(|_| StoreError::Damaged("seeds"))?;
+    Ok(text.lines().map(|line| CanonUrl::from_canonical(line.to_owned())).collect())
+}
+
+fn merge_seeds(store: &Store, new: &[CanonUrl]) -> Result<Vec<CanonUrl>, StoreError> {
+    let mut seeds = stored_seeds(store)?;
+    for seed in new {
+        if !seeds.contains(seed) {
+            seeds.push(seed.clone());
+        }
+    }
+    Ok(seeds)
+}
+
+fn open_writers(layout: &Layout, config: &Config, store: Arc<Store>) -> Result<Committer, CrawlError> {
+    let archive = if config.archive.enabled {
+        let options = ArchiveOptions {
+            rotate_bytes: config.archive.segment_bytes,
+            compression: compression(config.archive.compression),
+            info: archive_info(config),
+            ..ArchiveOptions::default()
+        };
+        Some(Archive::open_at(&layout.archive(), options, archive_end(&store)?)?)
+    } else {
+        None
+    };
+    let edges_end = match store.mark(MARK_EDGES_END)? {
+        Some(bytes) => {
+            let bytes = <[u8; 8]>::try_from(bytes).map_err(|_| StoreError::Damaged("edges mark"))?;
+            Some(u64::from_be_bytes(bytes))
+        }
+        None => None,
+    };
+    Ok(Committer { store, archive, edges: EdgeLog::open(&layout.edges(), edges_end)? })
+}
+
+fn archive_info(config: &Config) -> Vec<(String, String)> {
+    let field = |name: &str, value: String| (name.to_owned(), value);
+    let agent = config.user_agent().header_value();
+    vec![
+        field("software", concat!("lycosa/", env!("CARGO_PKG_VERSION")).to_owned()),
+        field("http-header-user-agent", agent),
+        field("robots", if config.robots.obey { "obey" } else { "ignore" }.to_owned()),
+    ]
+}
+
+fn archive_end(store: &Store) -> Result<Option<DurableEnd>, StoreError> {
+    let Some(bytes) = store.mark(MARK_ARCHIVE_END)? else { return Ok(None) };
+    let damaged = || StoreError::Damaged("archive mark");
+    let (segment, offset) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
+    let offset = <[u8; 8]>::try_from(offset).map_err(|_| damaged())?;
+    Ok(Some(DurableEnd { segment: u32::from_be_bytes(*segment), offset: u64::from_be_bytes(offset) }))
+}

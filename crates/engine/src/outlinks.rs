@@ -1,0 +1,171 @@
+//! A page's links: joined, scoped, keyed. Runs on every core; a link costs no allocation unless it is new.
+
+use lycosa_frontier::{Rejection, Scope};
+use lycosa_graph::{Edge, PageEdges};
+use lycosa_types::join::Joiner;
+use lycosa_types::{CanonRules, CanonUrl, LinkAttributes, UrlKey, link};
+
+/// URLs found on one page, for the bookkeeper: one buffer, no allocation per URL.
+#[derive(Clone, Debug, Default)]
+pub struct Outlinks {
+    urls: String,
+    ends: Vec<(u32, UrlKey)>,
+    /// Links from a seed.
+    pub depth: u16,
+    /// Redirects in a row, if these are redirect targets.
+    pub redirects: u8,
+}
+
+impl Outlinks {
+    pub fn push(&mut self, url: &str, key: UrlKey) {
+        self.urls.push_str(url);
+        self.ends.push((self.urls.len() as u32, key));
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, UrlKey)> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(end, key)| {
+            let url = &self.urls[start..end as usize];
+            start = end as usize;
+            (url, key)
+        })
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+}
+
+/// URLs this worker handed on lately. Popular links are met on every page of a site; most never get past this table.
+///
+/// Direct-mapped and forgetful: losing an entry only means that the bookkeeper is asked once more.
+#[derive(Debug)]
+pub struct Recent {
+    slots: Vec<u64>,
+}
+
+const RECENT_SLOTS: usize = 1 << 18;
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self { slots: vec![0; RECENT_SLOTS] }
+    }
+}
+
+impl Recent {
+    /// Whether the key is new here; it is remembered.
+    fn is_new(&mut self, key: UrlKey) -> bool {
+        let print = key.low() | 1;
+        let slot = &mut self.slots[(key.0 >> 64) as usize & (RECENT_SLOTS - 1)];
+        let new = *slot != print;
+        *slot = print;
+        new
+    }
+
+    fn forget(&mut self, key: UrlKey) {
+        self.slots[(key.0 >> 64) as usize & (RECENT_SLOTS - 1)] = 0;
+    }
+}
+
+/// Why links were not followed, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounts {
+    pub links: u32,
+    pub unusable: u32,
+    pub out_of_scope: u32,
+    pub excluded: u32,
+    pub too_deep: u32,
+    pub traps: u32,
+    pub nofollow: u32,
+}
+
+impl LinkCounts {
+    fn reject(&mut self, rejection: &Rejection) {
+        match rejection {
+            Rejection::Scope(_) => self.out_of_scope += 1,
+            Rejection::NotIncluded | Rejection::Excluded { .. } => self.excluded += 1,
+            Rejection::Depth { .. } => self.too_deep += 1,
+            Rejection::Trap(_) => self.traps += 1,
+        }
+    }
+}
+
+/// Follows the links of one page.
+pub struct LinkCollector<'a> {
+    joiner: Joiner<'a>,
+    page: &'a CanonUrl,
+    scope: &'a Scope,
+    recent: &'a mut Recent,
+    joined: String,
+    pub outlinks: Outlinks,
+    pub edges: PageEdges,
+    pub counts: LinkCounts,
+}
+
+impl<'a> LinkCollector<'a> {
+    /// `base` is what links are relative to; `page` is where they stand.
+    pub fn new(
+        page: &'a CanonUrl,
+        base: &'a CanonUrl,
+        rules: &'a CanonRules,
+        scope: &'a Scope,
+        recent: &'a mut Recent,
+        depth: u16,
+    ) -> Self {
+        Self {
+            joiner: Joiner::new(base, rules),
+            page,
+            scope,
+            recent,
+            joined: String::with_capacity(256),
+            outlinks: Outlinks { depth, ..Outlinks::default() },
+            edges: PageEdges { source: page.key().low(), edges: Vec::new() },
+            counts: LinkCounts::default(),
+        }
+    }
+
+    /// Takes in one link; `follow` says whether it may lead to a visit, `is_edge` whether it is an edge of the graph.
+    pub fn add(&mut self, href: &str, visibility: u8, position: u8, follow: bool, is_edge: bool) {
+        self.counts.links += 1;
+        if self.joiner.join(href, &mut self.joined).is_err() {
+            self.counts.unusable += 1;
+            return;
+        }
+        let key = UrlKey::of(&self.joined);
+        let is_new = follow && self.recent.is_new(key);
+        if !is_edge && !is_new {
+            return;
+        }
+        // The buffer moves into the URL type and back: no copy.
+        let url = CanonUrl::from_canonical(std::mem::take(&mut self.joined));
+        if is_edge {
+            let distance = link::distance(self.page, &url);
+            self.edges.edges.push(Edge::new(key, LinkAttributes { visibility, position, distance }));
+        }
+        if !follow {
+            self.counts.nofollow += 1;
+        } else if is_new {
+            match self.scope.check(&url, self.outlinks.depth) {
+                Ok(()) => self.outlinks.push(url.as_str(), key),
+                Err(rejection) => {
+                    if matches!(rejection, Rejection::Depth { .. }) {
+                        // A shorter way to it may be found later.
+                        self.recent.forget(key);
+                    }
+                    self.counts.reject(&rejection);
+                }
+            }
+        }
+        self.joined = url.into_string();
+    }
+
+    /// What was found, with the edges in order.
+    pub fn finish(mut self) -> (Outlinks, PageEdges, LinkCounts) {
+        self.edges.settle();
+        (self.outlinks, self.edges, self.counts)
+    }
+}

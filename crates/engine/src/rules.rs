@@ -1,0 +1,66 @@
+//! robots.txt: fetched by a worker, remembered in the state, asked by the frontier.
+
+use std::sync::Arc;
+
+use lycosa_fetch::robots::{Robots, RobotsFetch, RobotsPolicy, RobotsStep};
+use lycosa_fetch::Visit;
+use lycosa_frontier::{Rules, RulesEnd, RulesRecord};
+use lycosa_types::{CanonUrl, Exclusion, UnixMs};
+
+/// What a host allows, as the frontier asks for it.
+#[derive(Debug)]
+pub struct HostRules(RobotsPolicy);
+
+impl Rules for HostRules {
+    fn check(&self, path_and_query: &str) -> Result<(), Exclusion> {
+        let decision = self.0.decide(path_and_query);
+        if decision.allowed {
+            return Ok(());
+        }
+        Err(Exclusion::Robots { line: decision.line, rule: decision.rule.to_owned() })
+    }
+
+    fn delay_ms(&self) -> Option<u64> {
+        self.0.crawl_delay_ms()
+    }
+}
+
+/// A remembered robots.txt.
+pub fn from_record(record: &RulesRecord, product: &str) -> Arc<dyn Rules> {
+    Arc::new(HostRules(policy(record, product)))
+}
+
+/// What a remembered robots.txt allows.
+pub fn policy(record: &RulesRecord, product: &str) -> RobotsPolicy {
+    if (200..300).contains(&record.status) {
+        RobotsPolicy::Rules(Robots::parse(&record.body, product))
+    } else {
+        RobotsPolicy::Absent
+    }
+}
+
+/// What the fetch of a robots.txt led to, and the sitemaps it names.
+pub fn judge(url: &CanonUrl, visit: &Visit, redirects: u8, product: &str, now: UnixMs) -> (RulesEnd, Vec<String>) {
+    let fetch = RobotsFetch { url, result: &visit.result, redirects, unreachable_for_ms: 0 };
+    let policy = match RobotsPolicy::from_fetch(fetch, product) {
+        RobotsStep::Follow(to) => return (RulesEnd::Moved { to }, Vec::new()),
+        RobotsStep::Settled(policy) => policy,
+        // No condition was sent, so this answer means nothing: as if there were no file.
+        RobotsStep::Unchanged => RobotsPolicy::Absent,
+    };
+    if let RobotsPolicy::Unreachable(failure) = policy {
+        let retry_after_ms = visit.result.as_ref().ok().and_then(|response| response.retry_after_ms(now));
+        // A server that answers with errors forbids; one that does not answer at all is dead.
+        let otherwise: Option<Arc<dyn Rules>> =
+            failure.status().map(|_| Arc::new(HostRules(RobotsPolicy::Unreachable(failure))) as Arc<dyn Rules>);
+        return (RulesEnd::Unreachable { failure, retry_after_ms, otherwise }, Vec::new());
+    }
+    let (status, body) = match &visit.result {
+        Ok(response) if response.is_success() => (response.status, response.body.to_vec()),
+        Ok(response) => (response.status, Vec::new()),
+        Err(_) => (0, Vec::new()),
+    };
+    let sitemaps = policy.sitemaps().to_vec();
+    let record = RulesRecord { fetched_at: now, status, body };
+    (RulesEnd::Known { rules: Arc::new(HostRules(policy)), record }, sitemaps)
+}

@@ -1,0 +1,116 @@
+//! What a crawl has done, in figures: kept in the state with every commit, shown live, written to the report.
+
+use std::collections::BTreeMap;
+
+use lycosa_frontier::Counts;
+use lycosa_types::{Outcome, UnixMs};
+use serde::{Deserialize, Serialize};
+
+use crate::outlinks::LinkCounts;
+
+/// Sums over all runs of a crawl.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Totals {
+    /// Pages received whole.
+    pub pages: u64,
+    /// Visits that ended, however they ended.
+    pub visits: u64,
+    /// Decoded bytes of those pages.
+    pub body_bytes: u64,
+    /// Bytes received, heads and failures included.
+    pub received_bytes: u64,
+    /// Bytes written to the archive.
+    pub archived_bytes: u64,
+    /// Pages whose payload was seen before under another URL.
+    pub duplicates: u64,
+    /// URLs accepted.
+    pub accepted: u64,
+    /// Visits that will be tried again.
+    pub retries: u64,
+    /// Links met on pages.
+    pub links: u64,
+    /// Links not followed, by reason.
+    pub rejected: BTreeMap<String, u64>,
+    /// Ended visits by outcome.
+    pub outcomes: BTreeMap<String, u64>,
+    /// HTTP statuses of ended visits.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Time spent crawling, over all runs.
+    pub seconds: f64,
+    pub runs: u32,
+}
+
+impl Totals {
+    pub fn count_outcome(&mut self, outcome: &Outcome) {
+        self.visits += 1;
+        bump(&mut self.outcomes, outcome.word(), 1);
+        if let Some(status) = outcome.status() {
+            *self.statuses.entry(status).or_default() += 1;
+        }
+    }
+
+    pub fn count_links(&mut self, counts: &LinkCounts) {
+        self.links += u64::from(counts.links);
+        for (word, count) in [
+            ("unusable", counts.unusable),
+            ("out-of-scope", counts.out_of_scope),
+            ("excluded", counts.excluded),
+            ("too-deep", counts.too_deep),
+            ("trap", counts.traps),
+            ("nofollow", counts.nofollow),
+        ] {
+            if count > 0 {
+                bump(&mut self.rejected, word, u64::from(count));
+            }
+        }
+    }
+
+    pub fn count_rejected(&mut self, word: &str) {
+        bump(&mut self.rejected, word, 1);
+    }
+
+    /// Ended visits whose outcome is a failure.
+    pub fn failures(&self) -> u64 {
+        let good = ["fetched", "missing", "redirected", "not-modified", "robots", "host-errors", "host-budget", "mirror"];
+        self.outcomes.iter().filter(|(word, _)| !good.contains(&word.as_str())).map(|(_, count)| count).sum()
+    }
+}
+
+fn bump(map: &mut BTreeMap<String, u64>, word: &str, by: u64) {
+    match map.get_mut(word) {
+        Some(count) => *count += by,
+        None => {
+            map.insert(word.to_owned(), by);
+        }
+    }
+}
+
+/// A moment of a running crawl.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Progress {
+    pub at: UnixMs,
+    pub totals: Totals,
+    pub waiting: u64,
+    pub leased: u64,
+    pub delayed: u64,
+    pub hosts: u64,
+    pub known: u64,
+    /// Pages per second over the last few seconds.
+    pub pages_per_s: f64,
+    /// Received bytes per second over the last few seconds.
+    pub bytes_per_s: f64,
+    /// The last page received.
+    pub current: String,
+    pub stopping: bool,
+}
+
+impl Progress {
+    pub fn set_counts(&mut self, counts: Counts) {
+        self.waiting = counts.waiting;
+        self.leased = counts.leased;
+        self.delayed = counts.delayed;
+        self.hosts = counts.hosts;
+        self.known = counts.known;
+    }
+}

@@ -1,0 +1,134 @@
+//! What happened to one URL, and why: asked of the state, and of the rules again where the state knows nothing.
+
+use lycosa_frontier::{Rejection, Scope, Store, StoreError};
+use lycosa_types::{CanonUrl, Outcome, PartitionId, UrlError, UrlRecord, UrlState};
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::rules;
+
+/// The answer to `lycosa why URL`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Why {
+    /// In canonical form.
+    pub url: String,
+    pub partition: PartitionId,
+    /// `done`, `queued`, `rejected` or `unknown`.
+    pub state: &'static str,
+    /// One sentence for people.
+    pub because: String,
+    pub record: Option<UrlRecord>,
+    /// The page it was first found on.
+    pub found_on: Option<String>,
+    /// The page with the same payload.
+    pub duplicate_of: Option<String>,
+    pub rejection: Option<Rejection>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum WhyError {
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Pattern(#[from] lycosa_frontier::scope::PatternError),
+}
+
+/// Looks up what is known about `raw`.
+pub fn why(store: &Store, config: &Config, raw: &str) -> Result<Why, WhyError> {
+    let url = CanonUrl::parse(raw, &config.urls)?;
+    let id = config.partitioner().id_of(&url);
+    let mut why = Why {
+        url: url.as_str().to_owned(),
+        partition: id.partition,
+        state: "unknown",
+        because: String::new(),
+        record: store.url(id)?,
+        found_on: None,
+        duplicate_of: None,
+        rejection: None,
+    };
+    let Some(record) = why.record.clone() else {
+        explain_absence(store, config, &url, &mut why)?;
+        return Ok(why);
+    };
+    if let Some(parent) = record.found_on {
+        why.found_on = store.url(parent)?.map(|parent| parent.url);
+    }
+    if let Some(first) = record.visit.as_ref().and_then(|visit| visit.duplicate_of) {
+        why.duplicate_of = store.url(first)?.map(|first| first.url);
+    }
+    why.state = match record.state {
+        UrlState::Queued => "queued",
+        UrlState::Done => "done",
+    };
+    why.because = match (&record.outcome, record.state) {
+        (Some(outcome), UrlState::Done) => explain_outcome(outcome, &record, why.duplicate_of.as_deref()),
+        _ => explain_waiting(store, config, &url, &record)?,
+    };
+    Ok(why)
+}
+
+fn explain_absence(store: &Store, config: &Config, url: &CanonUrl, why: &mut Why) -> Result<(), WhyError> {
+    let seeds = crate::crawl::stored_seeds(store)?;
+    let scope = Scope::new(config.scope_options(), &seeds)?;
+    match scope.check(url, 0) {
+        Err(rejection) => {
+            why.state = "rejected";
+            why.because = format!("not followed: {rejection}");
+            why.rejection = Some(rejection);
+        }
+        Ok(()) => {
+            why.because = "within scope, but no page that was fetched links to it closely enough to be followed".to_owned();
+        }
+    }
+    Ok(())
+}
+
+fn explain_waiting(store: &Store, config: &Config, url: &CanonUrl, record: &UrlRecord) -> Result<String, WhyError> {
+    let slot = Store::slot(config.partitioner().partition_of(url), url.origin());
+    let mut text = match store.host(slot)? {
+        Some(host) => format!("waiting in the queue of {} with {} others", host.origin, host.waiting.saturating_sub(1)),
+        None => "waiting in its host's queue".to_owned(),
+    };
+    if record.tries > 0 {
+        text.push_str(&format!("; tried {} times", record.tries));
+    }
+    if let Some(robots) = store.rules(slot)? {
+        let policy = rules::policy(&robots, &config.agent.product);
+        let decision = policy.decide(url.path_and_query());
+        if !decision.allowed {
+            text.push_str(&format!("; robots.txt line {} ({}) will forbid it", decision.line, decision.rule));
+        }
+    }
+    Ok(text)
+}
+
+fn explain_outcome(outcome: &Outcome, record: &UrlRecord, duplicate_of: Option<&str>) -> String {
+    use lycosa_types::Exclusion;
+    let tries = if record.tries > 1 { format!(" after {} tries", record.tries) } else { String::new() };
+    match outcome {
+        Outcome::Fetched { status } => match duplicate_of {
+            Some(first) => format!("fetched with status {status}{tries}; its content is the same as that of {first}"),
+            None => format!("fetched with status {status}{tries}"),
+        },
+        Outcome::Missing { status } => format!("the server answered {status}{tries}: nothing here, or not for us"),
+        Outcome::NotModified => "the server says that it has not changed".to_owned(),
+        Outcome::Redirected { status, to } => format!("redirected ({status}) to {to}"),
+        Outcome::Excluded(Exclusion::Robots { line: 0, .. }) => {
+            "not requested: robots.txt could not be read, so everything is forbidden".to_owned()
+        }
+        Outcome::Excluded(Exclusion::Robots { line, rule }) => {
+            format!("not requested: forbidden by robots.txt, line {line}: {rule}")
+        }
+        Outcome::Excluded(Exclusion::HostErrors { failures }) => {
+            format!("not requested: the host failed {failures} times in a row and was given up")
+        }
+        Outcome::Excluded(Exclusion::HostBudget { pages }) => {
+            format!("not requested: the host had its {pages} pages (politeness.max_pages_per_host)")
+        }
+        Outcome::Excluded(Exclusion::Mirror { of }) => format!("not requested: its host mirrors {of}"),
+        Outcome::Failed(failure) => format!("failed{tries}: {failure}"),
+    }
+}

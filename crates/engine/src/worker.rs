@@ -1,0 +1,162 @@
+//! A core's share of the crawl: an OS thread with its own event loop, connections and buffers. A page is fetched,
+//! scanned, judged and encoded where its bytes arrived; only results leave the thread.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::mpsc::Sender;
+use std::sync::Arc;
+
+use lycosa_archive::EncodedVisit;
+use lycosa_fetch::{Fetcher, Request, RequestKind, Shared};
+use lycosa_frontier::host_queue::Entry;
+use lycosa_frontier::schedule::HostIndex;
+use lycosa_frontier::{Lease, LeaseKind, RulesEnd};
+use lycosa_types::{CanonUrl, Failure, UrlId};
+use std::net::IpAddr;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::LocalSet;
+
+use crate::bookkeeper::Event;
+use crate::clock;
+use crate::judge::{Judge, JudgeContext, Judged};
+use crate::rules;
+
+/// Results handed over at once.
+const OUTBOX: usize = 32;
+
+/// A lease that is over.
+#[derive(Debug)]
+pub enum Finished {
+    Page { host: HostIndex, entry: Box<Entry>, judged: Box<Judged>, received_bytes: u64 },
+    Rules {
+        host: HostIndex,
+        end: RulesEnd,
+        /// Sitemaps it names, as far as they are within scope.
+        sitemaps: Vec<CanonUrl>,
+        address: Option<IpAddr>,
+        elapsed_ms: u64,
+        encoded: Option<EncodedVisit>,
+    },
+    Resolve { host: HostIndex, address: Result<IpAddr, Failure> },
+}
+
+/// Runs a worker until the bookkeeper hangs up and everything it was given is done.
+pub fn run(
+    number: usize,
+    context: Arc<JudgeContext>,
+    shared: Arc<Shared>,
+    leases: UnboundedReceiver<Vec<Lease>>,
+    events: Sender<Event>,
+) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let worker = Rc::new(Worker {
+        number,
+        fetcher: Fetcher::new(shared, context.config.fetch_options()),
+        judge: RefCell::new(Judge::new(Arc::clone(&context))),
+        context,
+        outbox: RefCell::new(Vec::with_capacity(OUTBOX)),
+        flushing: Cell::new(false),
+        events,
+    });
+    LocalSet::new().block_on(&runtime, worker.serve(leases));
+    Ok(())
+}
+
+struct Worker {
+    number: usize,
+    context: Arc<JudgeContext>,
+    fetcher: Fetcher,
+    judge: RefCell<Judge>,
+    outbox: RefCell<Vec<Finished>>,
+    flushing: Cell<bool>,
+    events: Sender<Event>,
+}
+
+impl Worker {
+    async fn serve(self: Rc<Self>, mut leases: UnboundedReceiver<Vec<Lease>>) {
+        while let Some(batch) = leases.recv().await {
+            for lease in batch {
+                let worker = Rc::clone(&self);
+                tokio::task::spawn_local(async move {
+                    let finished = worker.work(lease).await;
+                    worker.hand_over(finished);
+                });
+            }
+        }
+        self.flush();
+    }
+
+    async fn work(&self, lease: Lease) -> Finished {
+        let host = lease.host;
+        match lease.kind {
+            LeaseKind::Resolve => {
+                let address = match CanonUrl::parse(&lease.origin, &self.context.config.urls) {
+                    Ok(url) => self.fetcher.resolve(&url).await.and_then(|addresses| {
+                        addresses.first().map(std::net::SocketAddr::ip).ok_or(Failure::DnsNoAddress)
+                    }),
+                    Err(_) => Err(Failure::DnsError),
+                };
+                Finished::Resolve { host, address }
+            }
+            LeaseKind::Rules { moved_to, redirects } => {
+                let url = moved_to.unwrap_or_else(|| CanonUrl::from_canonical(format!("{}/robots.txt", lease.origin)));
+                self.fetch_rules(host, &url, redirects).await
+            },
+            LeaseKind::Page(entry) => {
+                let visit = self.fetcher.fetch(&Request::page(&entry.url)).await;
+                let id = UrlId { partition: lease.slot.partition, key: entry.key };
+                let judged = Box::new(self.judge.borrow_mut().page(&entry, id, &visit));
+                Finished::Page { host, entry, judged, received_bytes: visit.bytes_received }
+            }
+        }
+    }
+
+    async fn fetch_rules(&self, host: HostIndex, url: &CanonUrl, redirects: u8) -> Finished {
+        let visit = self.fetcher.fetch(&Request::new(url, RequestKind::Robots)).await;
+        let product = &self.context.config.agent.product;
+        let (end, sitemaps) = rules::judge(url, &visit, redirects, product, clock::now());
+        Finished::Rules {
+            host,
+            end,
+            sitemaps: self.within_scope(&sitemaps),
+            address: visit.ip,
+            elapsed_ms: visit.timing.finished.as_millis() as u64,
+            encoded: self.judge.borrow_mut().encode_rules(url, &visit),
+        }
+    }
+
+    fn within_scope(&self, sitemaps: &[String]) -> Vec<CanonUrl> {
+        let JudgeContext { config, scope, .. } = &*self.context;
+        if !config.robots.sitemaps {
+            return Vec::new();
+        }
+        let parsed = sitemaps.iter().filter_map(|sitemap| CanonUrl::parse(sitemap, &config.urls).ok());
+        parsed.filter(|url| scope.check(url, 0).is_ok()).collect()
+    }
+
+    /// Collects results that come in the same turn of the event loop into one message.
+    fn hand_over(self: Rc<Self>, finished: Finished) {
+        let full = {
+            let mut outbox = self.outbox.borrow_mut();
+            outbox.push(finished);
+            outbox.len() >= OUTBOX
+        };
+        if full {
+            self.flush();
+        } else if !self.flushing.replace(true) {
+            tokio::task::spawn_local(async move {
+                tokio::task::yield_now().await;
+                self.flushing.set(false);
+                self.flush();
+            });
+        }
+    }
+
+    fn flush(&self) {
+        let batch = std::mem::replace(&mut *self.outbox.borrow_mut(), Vec::with_capacity(OUTBOX));
+        if !batch.is_empty() {
+            // The bookkeeper is gone only when the crawl is over.
+            let _ = self.events.send(Event::Finished { worker: self.number, batch });
+        }
+    }
+}
