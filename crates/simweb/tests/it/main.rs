@@ -1,0 +1,7 @@
+//! The world judged from outside: bytes, sockets, ledger and truth.
+
+mod generation;
+mod ledger;
+mod support;
+mod truth;
+mod wire;
