@@ -1,0 +1,227 @@
+//! Running text: white space collapsed, references decoded, blocks on lines of their own.
+//!
+//! Separators are owed, not written: a blank or a line end goes out only in front of the next word, so a text never
+//! starts or ends with one and never holds two in a row.
+
+use super::byte_class::{SPACE, TEXT_STOP, find, is, skip};
+use super::entities::{self, Context};
+
+/// How the characters of a run are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Ordinary text: references decoded, NUL dropped.
+    Text,
+    /// `<title>`: references decoded, NUL replaced.
+    Rcdata,
+    /// An attribute's value: references decoded by its rules, NUL replaced.
+    Attribute,
+    /// `<xmp>`, `<plaintext>`, CDATA: as it stands, NUL replaced.
+    Raw,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Owed {
+    Nothing,
+    Blank,
+    Line,
+}
+
+/// The state of a text being written to a buffer.
+#[derive(Debug, Clone)]
+pub(crate) struct Flow {
+    /// Where the text starts in its buffer: nothing is owed in front of it.
+    base: usize,
+    /// The buffer grows to this length at most.
+    limit: usize,
+    owed: Owed,
+    /// Line ends in the source are line ends in the text (`<pre>`).
+    pub keep_lines: bool,
+    /// The limit was reached; the rest is dropped.
+    pub full: bool,
+}
+
+impl Flow {
+    pub fn new(base: usize, limit: usize) -> Self {
+        Self {
+            base,
+            limit,
+            owed: Owed::Nothing,
+            keep_lines: false,
+            full: false,
+        }
+    }
+
+    /// The next word starts a new line.
+    #[inline(always)]
+    pub fn line(&mut self) {
+        self.owed = Owed::Line;
+    }
+
+    /// The next word is separated from the last.
+    #[inline(always)]
+    pub fn blank(&mut self) {
+        self.owed = self.owed.max(Owed::Blank);
+    }
+
+    /// Writes a run of the source.
+    #[inline]
+    pub fn push(&mut self, out: &mut String, run: &str, reading: Reading) {
+        if self.full {
+            return;
+        }
+        let bytes = run.as_bytes();
+        let mut i = 0;
+        while let Some(&b) = bytes.get(i) {
+            if is(b, SPACE) {
+                let start = i;
+                i = skip(bytes, i + 1, SPACE);
+                self.blank();
+                if self.keep_lines && bytes.get(start..i).is_some_and(|s| s.contains(&b'\n')) {
+                    self.line();
+                }
+                continue;
+            }
+            if is(b, TEXT_STOP) {
+                i += self.special(out, run, i, reading);
+                continue;
+            }
+            let start = i;
+            i = words_end(bytes, i + 1);
+            self.write(out, run.get(start..i).unwrap_or(""));
+        }
+    }
+
+    /// Writes what `&` or NUL at `at` stands for; returns how many bytes that took.
+    #[cold]
+    fn special(&mut self, out: &mut String, run: &str, at: usize, reading: Reading) -> usize {
+        let bytes = run.as_bytes();
+        if bytes.get(at) == Some(&0) {
+            if reading != Reading::Text {
+                self.write(out, "\u{fffd}");
+            }
+            return 1;
+        }
+        let context = match reading {
+            Reading::Raw => None,
+            Reading::Attribute => Some(Context::Attribute),
+            Reading::Text | Reading::Rcdata => Some(Context::Text),
+        };
+        let decoded = context.and_then(|c| entities::decode(bytes.get(at..)?, c));
+        let Some((chars, len)) = decoded else {
+            self.write(out, "&");
+            return 1;
+        };
+        if chars.first.is_ascii() && is(chars.first as u8, SPACE) {
+            self.blank();
+        } else {
+            self.write(out, chars.first.encode_utf8(&mut [0; 4]));
+        }
+        if let Some(second) = chars.second {
+            self.write(out, second.encode_utf8(&mut [0; 4]));
+        }
+        len
+    }
+
+    #[inline(always)]
+    fn write(&mut self, out: &mut String, words: &str) {
+        if self.full {
+            return;
+        }
+        if out.len().saturating_add(words.len()) >= self.limit {
+            self.write_last(out, words);
+            return;
+        }
+        if self.owed != Owed::Nothing {
+            if out.len() > self.base {
+                out.push(if self.owed == Owed::Line { '\n' } else { ' ' });
+            }
+            self.owed = Owed::Nothing;
+        }
+        out.push_str(words);
+    }
+
+    #[cold]
+    fn write_last(&mut self, out: &mut String, words: &str) {
+        let separator = usize::from(self.owed != Owed::Nothing && out.len() > self.base);
+        let room = self.limit.saturating_sub(out.len() + separator);
+        let cut = words.floor_char_boundary(room);
+        self.full = cut < words.len();
+        if cut > 0 {
+            if separator > 0 {
+                out.push(if self.owed == Owed::Line { '\n' } else { ' ' });
+            }
+            out.push_str(words.get(..cut).unwrap_or(""));
+        }
+        self.owed = Owed::Nothing;
+    }
+}
+
+/// The end of the words starting before `from`: single blanks between words are taken along.
+#[inline(always)]
+fn words_end(bytes: &[u8], from: usize) -> usize {
+    let mut i = from;
+    loop {
+        i = find(bytes, i, TEXT_STOP);
+        match (bytes.get(i), bytes.get(i + 1)) {
+            (Some(b' '), Some(&next)) if !is(next, TEXT_STOP) => i += 2,
+            _ => return i,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(runs: &[&str]) -> String {
+        let mut out = String::new();
+        let mut flow = Flow::new(0, 1000);
+        runs.iter().for_each(|r| flow.push(&mut out, r, Reading::Text));
+        out
+    }
+
+    #[test]
+    fn white_space_collapses_across_runs() {
+        assert_eq!(flow(&["  a  b ", " c\n\t", "d", "e "]), "a b c de");
+        assert_eq!(flow(&["a&#32; b&nbsp;c&amp;d & e"]), "a b\u{a0}c&d & e");
+        assert_eq!(flow(&["a\0b &bogus; x&ltx"]), "ab &bogus; x<x");
+        assert_eq!(flow(&["\n \t"]), "");
+    }
+
+    #[test]
+    fn lines_win_over_blanks() {
+        let mut out = String::new();
+        let mut flow = Flow::new(0, 1000);
+        flow.line();
+        flow.push(&mut out, "a ", Reading::Text);
+        flow.line();
+        flow.push(&mut out, " b", Reading::Text);
+        flow.keep_lines = true;
+        flow.push(&mut out, " c \n d", Reading::Text);
+        assert_eq!(out, "a\nb c\nd");
+    }
+
+    #[test]
+    fn the_limit_cuts_between_characters() {
+        for limit in 0..8 {
+            let mut out = String::new();
+            let mut flow = Flow::new(0, limit);
+            flow.push(&mut out, "é é é", Reading::Text);
+            assert!(
+                out.len() <= limit && "é é é".starts_with(&out) && flow.full,
+                "{limit} {out}"
+            );
+        }
+        let mut out = String::new();
+        let mut flow = Flow::new(0, 8);
+        flow.push(&mut out, "é é é", Reading::Text);
+        assert!(!flow.full);
+    }
+
+    #[test]
+    fn raw_text_keeps_references() {
+        let mut out = String::new();
+        Flow::new(0, 1000).push(&mut out, "a&amp;\0 b", Reading::Raw);
+        assert_eq!(out, "a&amp;\u{fffd} b");
+    }
+}
