@@ -15,7 +15,7 @@ const ITALIC: u8 = 2;
 
 impl Pass<'_> {
     /// A start tag that matters; returns where to go on, which is behind the content if that is no markup.
-    pub fn open_element(&mut self, tag: TagId, flags: u8, end: TagEnd) -> usize {
+    pub fn open_element(&mut self, tag: TagId, flags: u8, end: TagEnd, foreign: bool) -> usize {
         if flags & CELL != 0 {
             self.flow.blank();
         }
@@ -46,15 +46,15 @@ impl Pass<'_> {
                 self.noscript = false;
                 self.update_muted();
             }
-            TagId::TEMPLATE if !self.foreign.active() => {
+            TagId::TEMPLATE if !foreign => {
                 self.templates = self.templates.saturating_add(1);
                 self.update_muted();
             }
-            TagId::NOSCRIPT if !self.foreign.active() => {
+            TagId::NOSCRIPT if !foreign => {
                 self.noscript = true;
                 self.update_muted();
             }
-            _ if !self.foreign.active() => return self.content(tag, end.next),
+            _ if !foreign => return self.content(tag, end.next),
             _ => {}
         }
         end.next
@@ -225,8 +225,7 @@ impl Pass<'_> {
         // An anchor around an image is named by the image.
         if let Some(label) = label
             && let Some(anchor) = self.anchor.and_then(|i| self.out.links.get_mut(i))
-            && (anchor.label.is_empty() || !self.attributes.has(Attr::Title))
-            && !label.is_empty()
+            && anchor.label.is_empty()
         {
             anchor.label = label;
         }

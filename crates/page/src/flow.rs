@@ -144,13 +144,16 @@ impl Flow {
     fn write_last(&mut self, out: &mut String, words: &str) {
         let separator = usize::from(self.owed != Owed::Nothing && out.len() > self.base);
         let room = self.limit.saturating_sub(out.len() + separator);
-        let cut = words.floor_char_boundary(room);
-        self.full = cut < words.len();
-        if cut > 0 {
+        let kept = words
+            .get(..words.floor_char_boundary(room))
+            .unwrap_or("")
+            .trim_end_matches(' ');
+        self.full = kept.len() < words.len();
+        if !kept.is_empty() {
             if separator > 0 {
                 out.push(if self.owed == Owed::Line { '\n' } else { ' ' });
             }
-            out.push_str(words.get(..cut).unwrap_or(""));
+            out.push_str(kept);
         }
         self.owed = Owed::Nothing;
     }

@@ -46,11 +46,12 @@ impl Foreign {
         }
     }
 
-    /// A start tag, before anything else is made of it.
-    pub fn start(&mut self, tag: TagId, self_closing: bool, max_depth: usize) {
+    /// A start tag, before anything else is made of it; whether its element is a foreign one.
+    pub fn start(&mut self, tag: TagId, self_closing: bool, max_depth: usize) -> bool {
         if self.active() && tag.flags() & BREAKOUT != 0 {
             self.break_out();
         }
+        let foreign = self.active();
         let layer = match (tag, self.layers.last()) {
             (TagId::SVG, _) => Layer::Svg,
             (TagId::MATH, _) => Layer::Math,
@@ -58,11 +59,12 @@ impl Foreign {
             (TagId::MI | TagId::MO | TagId::MN | TagId::MS | TagId::MTEXT, Some(Layer::Math)) => {
                 Layer::Html(tag)
             }
-            _ => return,
+            _ => return foreign,
         };
         if !self_closing && self.layers.len() < max_depth {
             self.layers.push(layer);
         }
+        foreign
     }
 
     /// An end tag.
@@ -116,7 +118,7 @@ mod tests {
     #[test]
     fn depth_is_bounded() {
         let mut foreign = Foreign::default();
-        (0..100).for_each(|_| foreign.start(TagId::SVG, false, 8));
+        (0..100).for_each(|_| drop(foreign.start(TagId::SVG, false, 8)));
         assert_eq!(foreign.layers.len(), 8);
         (0..8).for_each(|_| foreign.end(TagId::SVG));
         assert!(foreign.is_empty());

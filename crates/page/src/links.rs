@@ -106,7 +106,7 @@ pub struct LinkRef {
     pub href: Span,
     /// The anchor's words (text); empty at its place for links without any.
     pub anchor: Span,
-    /// `alt` of the image itself or of the first image inside the anchor; else `title` (arena).
+    /// Images and areas: `alt`. Others: `title`, else the `alt` of the first image inside the anchor (arena).
     pub label: Span,
     pub rel: Rel,
     pub kind: LinkKind,

@@ -165,8 +165,10 @@ impl Pass<'_> {
                 TagKind::Start
             },
         );
+        let mut foreign = false;
         if !self.foreign.is_empty() {
-            self.foreign
+            foreign = self
+                .foreign
                 .start(tag, end.self_closing, self.limits.max_foreign_depth);
             self.update_muted();
         }
@@ -174,7 +176,7 @@ impl Pass<'_> {
             self.flow.line();
         }
         if flags & (ACTS | ATTRS | CELL) != 0 {
-            return self.open_element(tag, flags, end);
+            return self.open_element(tag, flags, end, foreign);
         }
         end.next
     }

@@ -75,11 +75,11 @@ pub(crate) struct NameKey {
 }
 
 impl NameKey {
-    /// Adds the next byte, already in lower case.
+    /// Adds the next byte, already in lower case. NUL counts as a byte of no known name, else it would not count.
     #[inline(always)]
     pub fn push(&mut self, byte: u8) {
         if self.bits < 64 {
-            self.packed |= (byte as u64) << self.bits;
+            self.packed |= (byte.max(1) as u64) << self.bits;
         }
         self.bits = self.bits.saturating_add(8);
     }
