@@ -5,7 +5,7 @@
 
 use lycosa_page::{Extract, Limits, Scanner, charset};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const MAX_CORPUS_BYTES: usize = 256 << 20;
 const ROUNDS: usize = 5;
@@ -32,7 +32,7 @@ fn main() {
     let mut best = f64::INFINITY;
     for _ in 0..ROUNDS {
         let (mut links, mut text, mut tags) = (0, 0, 0);
-        let start = Instant::now();
+        let start = cpu_seconds();
         for body in &pages {
             let decoded = charset::decode(body, Some("text/html"));
             scanner.scan(&decoded.text, &mut page);
@@ -40,7 +40,7 @@ fn main() {
             text += page.text.len();
             tags += page.events.len();
         }
-        let seconds = start.elapsed().as_secs_f64();
+        let seconds = cpu_seconds() - start;
         best = best.min(seconds);
         println!(
             "{:7.1} MB/s {:6.1} µs/page   per page: {} links, {} bytes of text, {} tags",
@@ -52,6 +52,25 @@ fn main() {
         );
     }
     println!("best {:.1} MB/s", mega(bytes) / best);
+}
+
+/// Seconds this thread has run, so that other programs on the machine do not count; wall time where the kernel does
+/// not tell.
+fn cpu_seconds() -> f64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanos = told
+        .as_deref()
+        .and_then(|s| s.split(' ').next())
+        .and_then(|n| n.parse::<f64>().ok());
+    nanos.map_or_else(
+        || {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default()
+                .as_secs_f64()
+        },
+        |n| n / 1e9,
+    )
 }
 
 fn mega(bytes: usize) -> f64 {

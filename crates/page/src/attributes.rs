@@ -3,7 +3,8 @@
 //! [`walk`] steps over them exactly as HTML's tokenizer does; [`Attributes`] keeps those the crate has a use for, as
 //! ranges of the source. The first of several attributes with one name counts. Nothing is decoded here.
 
-use super::byte_class::{ATTR_END, SPACE, UNQUOTED_END, find, skip};
+use super::byte_class::{ATTR_END, SPACE, UNQUOTED_END, find, is, skip};
+use super::swar;
 use std::ops::Range;
 
 /// The attributes somebody asks for.
@@ -25,7 +26,6 @@ pub(crate) enum Attr {
     Charset,
     Lang,
     XmlLang,
-    Hreflang,
     Datetime,
     Alt,
     Title,
@@ -35,36 +35,54 @@ pub(crate) enum Attr {
 
 const COUNT: usize = Attr::Encoding as usize + 1;
 
+/// A name as found: packed when it has up to eight bytes (see [`swar::pack`]), and as written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Name<'b> {
+    packed: u64,
+    pub written: &'b [u8],
+}
+
 impl Attr {
-    fn of(name: &[u8]) -> Option<Self> {
-        let candidates: &[(&[u8], Attr)] = match name.len() {
-            3 => &[(b"src", Self::Src), (b"rel", Self::Rel), (b"alt", Self::Alt)],
-            4 => &[
-                (b"href", Self::Href),
-                (b"type", Self::Type),
-                (b"name", Self::Name),
-                (b"lang", Self::Lang),
-                (b"data", Self::Data),
-            ],
-            5 => &[(b"title", Self::Title)],
-            6 => &[(b"srcset", Self::Srcset)],
-            7 => &[(b"content", Self::Content), (b"charset", Self::Charset)],
-            8 => &[
-                (b"property", Self::Property),
-                (b"datetime", Self::Datetime),
-                (b"hreflang", Self::Hreflang),
-                (b"download", Self::Download),
-                (b"itemprop", Self::Itemprop),
-                (b"xml:lang", Self::XmlLang),
-                (b"encoding", Self::Encoding),
-            ],
-            10 => &[(b"http-equiv", Self::HttpEquiv), (b"xlink:href", Self::XlinkHref)],
-            _ => &[],
-        };
-        candidates
-            .iter()
-            .find(|(n, _)| name.eq_ignore_ascii_case(n))
-            .map(|&(_, attr)| attr)
+    #[inline(always)]
+    fn of(name: Name<'_>) -> Option<Self> {
+        macro_rules! packed {
+            ($($constant:ident = $text:literal => $attr:ident,)*) => {{
+                $(const $constant: u64 = swar::pack($text);)*
+                match name.packed {
+                    $($constant => Some(Self::$attr),)*
+                    0 => Self::of_long(name.written),
+                    _ => None,
+                }
+            }};
+        }
+        packed! {
+            HREF = b"href" => Href,
+            SRC = b"src" => Src,
+            SRCSET = b"srcset" => Srcset,
+            DATA = b"data" => Data,
+            REL = b"rel" => Rel,
+            TYPE = b"type" => Type,
+            NAME = b"name" => Name,
+            PROPERTY = b"property" => Property,
+            ITEMPROP = b"itemprop" => Itemprop,
+            CONTENT = b"content" => Content,
+            CHARSET = b"charset" => Charset,
+            LANG = b"lang" => Lang,
+            XML_LANG = b"xml:lang" => XmlLang,
+            DATETIME = b"datetime" => Datetime,
+            ALT = b"alt" => Alt,
+            TITLE = b"title" => Title,
+            DOWNLOAD = b"download" => Download,
+            ENCODING = b"encoding" => Encoding,
+        }
+    }
+
+    fn of_long(name: &[u8]) -> Option<Self> {
+        match name {
+            _ if name.eq_ignore_ascii_case(b"http-equiv") => Some(Self::HttpEquiv),
+            _ if name.eq_ignore_ascii_case(b"xlink:href") => Some(Self::XlinkHref),
+            _ => None,
+        }
     }
 }
 
@@ -78,7 +96,7 @@ pub(crate) struct Attributes {
 impl Attributes {
     /// Notes an attribute unless one of its name was seen before.
     #[inline]
-    pub fn note(&mut self, name: &[u8], value: Range<usize>) {
+    pub fn note(&mut self, name: Name<'_>, value: Range<usize>) {
         let Some(attr) = Attr::of(name) else { return };
         let bit = 1 << attr as u32;
         if self.present & bit == 0 {
@@ -121,7 +139,7 @@ pub(crate) struct TagEnd {
 pub(crate) fn walk<'b>(
     bytes: &'b [u8],
     at: usize,
-    mut found: impl FnMut(&'b [u8], Range<usize>),
+    mut found: impl FnMut(Name<'b>, Range<usize>),
 ) -> Option<TagEnd> {
     let mut i = at;
     loop {
@@ -146,9 +164,8 @@ pub(crate) fn walk<'b>(
             _ => {}
         }
         let name_at = i;
-        // The first byte belongs to the name whatever it is, even `=`.
-        i = find(bytes, i + 1, ATTR_END);
-        let name = bytes.get(name_at..i)?;
+        let name = read_name(bytes, name_at);
+        i += name.written.len();
         i = skip(bytes, i, SPACE);
         if *bytes.get(i)? != b'=' {
             found(name, i..i);
@@ -158,9 +175,9 @@ pub(crate) fn walk<'b>(
         match *bytes.get(i)? {
             quote @ (b'"' | b'\'') => {
                 let start = i + 1;
-                let len = memchr::memchr(quote, bytes.get(start..)?)?;
-                found(name, start..start + len);
-                i = start + len + 1;
+                let end = swar::find_near(bytes, start, quote)?;
+                found(name, start..end);
+                i = end + 1;
             }
             b'>' => {
                 found(name, i..i);
@@ -179,6 +196,41 @@ pub(crate) fn walk<'b>(
     }
 }
 
+/// The name at `at`, which is no white space, `/` or `>`.
+#[inline(always)]
+fn read_name(bytes: &[u8], at: usize) -> Name<'_> {
+    if let Some(word) = swar::load(bytes, at) {
+        // All that ends a name lies below `-` or is one of `/ < = > ?`; what else lies there takes the slow way.
+        let marks =
+            swar::below(word, b'-') | swar::equal(word, b'/') | swar::equal(word & LOW_BITS_OFF, b'<');
+        let len = swar::first(marks);
+        if marks != 0
+            && len != 0
+            && let Some(written) = bytes.get(at..at + len)
+            && bytes.get(at + len).is_some_and(|&b| is(b, ATTR_END))
+        {
+            return Name {
+                packed: swar::small_letters(word, len),
+                written,
+            };
+        }
+    }
+    read_long_name(bytes, at)
+}
+
+/// Sends `<`, `=`, `>` and `?` to `<`.
+const LOW_BITS_OFF: u64 = 0xfcfc_fcfc_fcfc_fcfc;
+
+#[inline(never)]
+fn read_long_name(bytes: &[u8], at: usize) -> Name<'_> {
+    // The first byte belongs to the name whatever it is, even `=`.
+    let written = bytes.get(at..find(bytes, at + 1, ATTR_END)).unwrap_or(b"");
+    Name {
+        packed: swar::pack(written),
+        written,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,7 +238,10 @@ mod tests {
     fn all(tail: &str) -> Option<(Vec<(String, String)>, TagEnd)> {
         let mut seen = Vec::new();
         let end = walk(tail.as_bytes(), 0, |name, value| {
-            seen.push((String::from_utf8_lossy(name).into_owned(), tail[value].to_owned()));
+            seen.push((
+                String::from_utf8_lossy(name.written).into_owned(),
+                tail[value].to_owned(),
+            ));
         })?;
         Some((seen, end))
     }

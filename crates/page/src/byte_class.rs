@@ -68,7 +68,7 @@ pub fn skip(bytes: &[u8], from: usize, mask: u8) -> usize {
 
 /// `s` without ASCII white space at its ends.
 pub fn trim(s: &str) -> &str {
-    s.trim_matches(|c: char| c.is_ascii() && is(c as u8, SPACE))
+    s.trim_ascii()
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ mod scanner;
 pub mod sitemap;
 mod sniff;
 mod span;
+mod swar;
 mod tag_names;
 mod tags;
 mod value;

@@ -5,14 +5,15 @@
 //! fails: any string is a page. Work is linear in the source and no byte is decoded twice.
 
 use super::attributes::{Attributes, walk};
-use super::byte_class::{NAME_END, is};
+use super::byte_class::{NAME_END, find, is};
 use super::extract::{Extract, TagEvent, TagKind};
 use super::flow::{Flow, Reading};
 use super::foreign::Foreign;
 use super::limits::Limits;
 use super::raw_text::after_comment;
 use super::span::Span;
-use super::tags::{ACTS, ATTRS, BLOCK, CELL, NameKey, TagId};
+use super::swar;
+use super::tags::{ACTS, ATTRS, BLOCK, CELL, TagId, find_packed, find_written};
 use memchr::memchr;
 
 /// Scans pages one after the other, keeping its buffers between them.
@@ -114,13 +115,12 @@ pub(crate) struct Pass<'p> {
 
 impl Pass<'_> {
     fn run(&mut self) {
-        while let Some(tail) = self.bytes.get(self.at..) {
-            let Some(found) = memchr(b'<', tail) else {
+        while self.at < self.bytes.len() {
+            let Some(open) = swar::find_near(self.bytes, self.at, b'<') else {
                 self.text(self.at, self.bytes.len(), Reading::Text);
                 return;
             };
-            let open = self.at + found;
-            if found > 0 {
+            if open > self.at {
                 self.text(self.at, open, Reading::Text);
             }
             self.at = self.markup(open);
@@ -205,16 +205,21 @@ impl Pass<'_> {
     /// Reads a tag's name: its number, if known, and its end.
     #[inline(always)]
     fn name(&self, at: usize) -> (Option<TagId>, usize) {
-        let mut key = NameKey::default();
-        let mut i = at;
-        while let Some(&b) = self.bytes.get(i) {
-            if is(b, NAME_END) {
-                break;
+        if let Some(word) = swar::load(self.bytes, at) {
+            // All that ends a name lies below `0` or is `>`; other bytes down there are left to the slow way.
+            let marks = swar::below(word, b'0') | swar::equal(word, b'>');
+            let len = swar::first(marks);
+            if marks != 0 && self.bytes.get(at + len).is_some_and(|&b| is(b, NAME_END)) {
+                return (find_packed(swar::small_letters(word, len)), at + len);
             }
-            key.push(b.to_ascii_lowercase());
-            i += 1;
         }
-        (key.known(self.bytes.get(at..i).unwrap_or(b"")), i)
+        self.long_name(at)
+    }
+
+    #[cold]
+    fn long_name(&self, at: usize) -> (Option<TagId>, usize) {
+        let end = find(self.bytes, at, NAME_END);
+        (find_written(self.bytes.get(at..end).unwrap_or(b"")), end)
     }
 
     #[inline(always)]

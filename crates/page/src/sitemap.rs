@@ -243,7 +243,7 @@ fn attribute(attributes: &str, wanted: &str) -> Option<String> {
     let mut found = None;
     let terminated = [attributes, ">"].concat();
     super::attributes::walk(terminated.as_bytes(), 0, |name, range| {
-        if found.is_none() && name == wanted.as_bytes() {
+        if found.is_none() && name.written == wanted.as_bytes() {
             found = terminated.get(range);
         }
     });

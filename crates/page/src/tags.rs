@@ -3,6 +3,7 @@
 //! Known names are found by one multiplication and one comparison; names that HTML does not define get a number per
 //! page (see [`crate::Extract::tag_name`]), starting at [`TagId::FIRST_CUSTOM`].
 
+use super::swar;
 use super::tag_names::{FLAGS, NAMES};
 
 /// Starts and ends a line of visible text.
@@ -28,11 +29,9 @@ impl TagId {
     /// A custom name beyond the limit of distinct names.
     pub const UNNAMED: TagId = TagId(u16::MAX);
 
-    /// The known element of this lower-case name.
+    /// The known element of this name.
     pub fn known(name: &str) -> Option<TagId> {
-        let mut key = NameKey::default();
-        name.bytes().for_each(|b| key.push(b));
-        key.known(name.as_bytes())
+        find_written(name.as_bytes())
     }
 
     /// The name of a known element; custom ones are known to their page only.
@@ -67,35 +66,23 @@ const SLOT_BITS: u32 = 10;
 const MULTIPLIER: u64 = 0xbb92fa3b0da71dbb;
 static SLOTS: [(u64, u16); 1 << SLOT_BITS] = build();
 
-/// The first eight bytes of a name, gathered while it is read.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct NameKey {
-    packed: u64,
-    bits: u32,
+/// The known element of a name packed by [`swar::pack`] or [`swar::small_letters`]; zero is none.
+#[inline(always)]
+pub(crate) fn find_packed(packed: u64) -> Option<TagId> {
+    let (name, id) = *SLOTS.get(slot(packed))?;
+    (name == packed && packed != 0).then_some(TagId(id))
 }
 
-impl NameKey {
-    /// Adds the next byte, already in lower case. NUL counts as a byte of no known name, else it would not count.
-    #[inline(always)]
-    pub fn push(&mut self, byte: u8) {
-        if self.bits < 64 {
-            self.packed |= (byte.max(1) as u64) << self.bits;
-        }
-        self.bits = self.bits.saturating_add(8);
-    }
-
-    /// The known element, given the name as written (any case).
-    #[inline(always)]
-    pub fn known(self, written: &[u8]) -> Option<TagId> {
-        if self.bits > 64 {
-            return long_name(written);
-        }
-        let (packed, id) = *SLOTS.get(slot(self.packed))?;
-        (packed == self.packed && packed != 0).then_some(TagId(id))
-    }
-}
-
+/// The known element of a name in any case.
 #[cold]
+pub(crate) fn find_written(name: &[u8]) -> Option<TagId> {
+    if name.len() > 8 {
+        long_name(name)
+    } else {
+        find_packed(swar::pack(name))
+    }
+}
+
 fn long_name(written: &[u8]) -> Option<TagId> {
     const LONG: [TagId; 8] = [
         TagId::ANNOTATION,
@@ -124,12 +111,7 @@ const fn build() -> [(u64, u16); 1 << SLOT_BITS] {
     while id < NAMES.len() {
         let name = NAMES[id].as_bytes();
         if name.len() <= 8 {
-            let mut packed = 0u64;
-            let mut i = 0;
-            while i < name.len() {
-                packed |= (name[i] as u64) << (8 * i);
-                i += 1;
-            }
+            let packed = swar::pack(name);
             assert!(
                 slots[slot(packed)].0 == 0,
                 "two names share a slot: search for another multiplier"

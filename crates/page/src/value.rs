@@ -6,6 +6,7 @@ use super::extract::Extract;
 use super::flow::{Flow, Reading};
 use super::limits::Limits;
 use super::span::Span;
+use super::swar;
 
 impl Extract {
     /// Keeps an address: references decoded, white space trimmed, tabs and line ends removed. `None` when it is too
@@ -20,7 +21,7 @@ impl Extract {
             return None;
         }
         let start = self.arena.len();
-        if raw.bytes().any(|b| is(b, VALUE_STOP)) {
+        if swar::needs_decoding(raw.as_bytes()) {
             self.decode_href(raw, start);
         } else {
             self.arena.push_str(raw);
