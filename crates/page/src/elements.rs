@@ -131,7 +131,7 @@ impl Pass<'_> {
             .has_room(raw.len().min(self.limits.max_title_bytes), self.limits)
         {
             let mut flow = Flow::new(base, base.saturating_add(self.limits.max_title_bytes));
-            flow.push(&mut self.out.arena, raw, Reading::Rcdata);
+            flow.push(&mut self.out.arena, raw, 0..raw.len(), Reading::Rcdata);
             self.out.truncated.title = flow.full;
             self.out.title = Span::new(base, self.out.arena.len());
         }

@@ -3,8 +3,10 @@
 //! Separators are owed, not written: a blank or a line end goes out only in front of the next word, so a text never
 //! starts or ends with one and never holds two in a row.
 
-use super::byte_class::{SPACE, TEXT_STOP, find, is, skip};
+use super::byte_class::{SPACE, TEXT_STOP, is, skip};
 use super::entities::{self, Context};
+use super::swar;
+use std::ops::Range;
 
 /// How the characters of a run are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,18 +65,20 @@ impl Flow {
         self.owed = self.owed.max(Owed::Blank);
     }
 
-    /// Writes a run of the source.
+    /// Writes the run `start..end` of `source`.
     #[inline]
-    pub fn push(&mut self, out: &mut String, run: &str, reading: Reading) {
+    pub fn push(&mut self, out: &mut String, source: &str, run: Range<usize>, reading: Reading) {
         if self.full {
             return;
         }
-        let bytes = run.as_bytes();
-        let mut i = 0;
-        while let Some(&b) = bytes.get(i) {
+        let bytes = source.as_bytes();
+        let end = run.end.min(bytes.len());
+        let mut i = run.start;
+        while i < end {
+            let b = bytes.get(i).copied().unwrap_or(0);
             if is(b, SPACE) {
                 let start = i;
-                i = skip(bytes, i + 1, SPACE);
+                i = skip(bytes, i + 1, SPACE).min(end);
                 self.blank();
                 if self.keep_lines && bytes.get(start..i).is_some_and(|s| s.contains(&b'\n')) {
                     self.line();
@@ -82,20 +86,19 @@ impl Flow {
                 continue;
             }
             if is(b, TEXT_STOP) {
-                i += self.special(out, run, i, reading);
+                i += self.special(out, source.get(i..end).unwrap_or(""), reading);
                 continue;
             }
             let start = i;
-            i = words_end(bytes, i + 1);
-            self.write(out, run.get(start..i).unwrap_or(""));
+            i = words_end(bytes, i + 1, end);
+            self.write(out, source.get(start..i).unwrap_or(""));
         }
     }
 
-    /// Writes what `&` or NUL at `at` stands for; returns how many bytes that took.
+    /// Writes what the `&` or NUL at the start of `tail` stands for; returns how many bytes that took.
     #[cold]
-    fn special(&mut self, out: &mut String, run: &str, at: usize, reading: Reading) -> usize {
-        let bytes = run.as_bytes();
-        if bytes.get(at) == Some(&0) {
+    fn special(&mut self, out: &mut String, tail: &str, reading: Reading) -> usize {
+        if tail.starts_with('\0') {
             if reading != Reading::Text {
                 self.write(out, "\u{fffd}");
             }
@@ -106,8 +109,7 @@ impl Flow {
             Reading::Attribute => Some(Context::Attribute),
             Reading::Text | Reading::Rcdata => Some(Context::Text),
         };
-        let decoded = context.and_then(|c| entities::decode(bytes.get(at..)?, c));
-        let Some((chars, len)) = decoded else {
+        let Some((chars, len)) = context.and_then(|c| entities::decode(tail.as_bytes(), c)) else {
             self.write(out, "&");
             return 1;
         };
@@ -159,15 +161,33 @@ impl Flow {
     }
 }
 
-/// The end of the words starting before `from`: single blanks between words are taken along.
+/// The end, at most `end`, of the words that start in front of `from`: single blanks between words are taken along.
 #[inline(always)]
-fn words_end(bytes: &[u8], from: usize) -> usize {
+fn words_end(bytes: &[u8], from: usize, end: usize) -> usize {
     let mut i = from;
+    let mut blank_before = 0;
     loop {
-        i = find(bytes, i, TEXT_STOP);
-        match (bytes.get(i), bytes.get(i + 1)) {
-            (Some(b' '), Some(&next)) if !is(next, TEXT_STOP) => i += 2,
-            _ => return i,
+        let stop = match swar::load(bytes, i) {
+            Some(word) => {
+                let blanks = swar::equal_each(word, b' ');
+                let second_blank = blanks & (blanks << 8 | blank_before);
+                blank_before = blanks >> 56;
+                swar::first(swar::below(word, b' ') | swar::equal(word, b'&') | second_blank)
+            }
+            None => {
+                let blank_at = |at: usize| bytes.get(at) == Some(&b' ');
+                let ends = |b: u8, at: usize| is(b, TEXT_STOP) && (b != b' ' || blank_at(at - 1));
+                let rest = bytes.get(i..).unwrap_or(b"");
+                rest.iter()
+                    .enumerate()
+                    .position(|(n, &b)| ends(b, i + n))
+                    .unwrap_or(rest.len())
+            }
+        };
+        i += stop;
+        if stop < 8 || i >= end {
+            let i = i.min(end);
+            return i - usize::from(bytes.get(i - 1) == Some(&b' '));
         }
     }
 }
@@ -176,10 +196,33 @@ fn words_end(bytes: &[u8], from: usize) -> usize {
 mod tests {
     use super::*;
 
+    fn push(flow: &mut Flow, out: &mut String, run: &str, reading: Reading) {
+        flow.push(out, run, 0..run.len(), reading);
+    }
+
+    /// Words of all lengths at all distances from the end, against the plain way of saying it.
+    #[test]
+    fn words_end_where_they_should() {
+        let mut seed = 7u64;
+        for _ in 0..20_000 {
+            let mut source = String::from("a");
+            for _ in 0..24 {
+                seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                source.push_str([" ", "b", "c", "d", "\n", "é", "e", "f"][(seed >> 61) as usize]);
+            }
+            let end = source.floor_char_boundary(1 + (seed >> 40) as usize % source.len());
+            let mut out = String::new();
+            Flow::new(0, 1000).push(&mut out, &source, 0..end, Reading::Text);
+            let expected: Vec<_> = source[..end].split_ascii_whitespace().collect();
+            assert_eq!(out, expected.join(" "), "{source:?} {end}");
+        }
+    }
+
     fn flow(runs: &[&str]) -> String {
         let mut out = String::new();
         let mut flow = Flow::new(0, 1000);
-        runs.iter().for_each(|r| flow.push(&mut out, r, Reading::Text));
+        runs.iter()
+            .for_each(|r| push(&mut flow, &mut out, r, Reading::Text));
         out
     }
 
@@ -196,11 +239,11 @@ mod tests {
         let mut out = String::new();
         let mut flow = Flow::new(0, 1000);
         flow.line();
-        flow.push(&mut out, "a ", Reading::Text);
+        push(&mut flow, &mut out, "a ", Reading::Text);
         flow.line();
-        flow.push(&mut out, " b", Reading::Text);
+        push(&mut flow, &mut out, " b", Reading::Text);
         flow.keep_lines = true;
-        flow.push(&mut out, " c \n d", Reading::Text);
+        push(&mut flow, &mut out, " c \n d", Reading::Text);
         assert_eq!(out, "a\nb c\nd");
     }
 
@@ -209,7 +252,7 @@ mod tests {
         for limit in 0..8 {
             let mut out = String::new();
             let mut flow = Flow::new(0, limit);
-            flow.push(&mut out, "é é é", Reading::Text);
+            push(&mut flow, &mut out, "é é é", Reading::Text);
             assert!(
                 out.len() <= limit && "é é é".starts_with(&out) && flow.full,
                 "{limit} {out}"
@@ -217,14 +260,14 @@ mod tests {
         }
         let mut out = String::new();
         let mut flow = Flow::new(0, 8);
-        flow.push(&mut out, "é é é", Reading::Text);
+        push(&mut flow, &mut out, "é é é", Reading::Text);
         assert!(!flow.full);
     }
 
     #[test]
     fn raw_text_keeps_references() {
         let mut out = String::new();
-        Flow::new(0, 1000).push(&mut out, "a&amp;\0 b", Reading::Raw);
+        push(&mut Flow::new(0, 1000), &mut out, "a&amp;\0 b", Reading::Raw);
         assert_eq!(out, "a&amp;\u{fffd} b");
     }
 }

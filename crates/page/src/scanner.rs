@@ -236,8 +236,7 @@ impl Pass<'_> {
     #[inline(always)]
     pub fn text(&mut self, start: usize, end: usize, reading: Reading) {
         if !self.muted {
-            let run = self.html.get(start..end).unwrap_or("");
-            self.flow.push(&mut self.out.text, run, reading);
+            self.flow.push(&mut self.out.text, self.html, start..end, reading);
         }
     }
 

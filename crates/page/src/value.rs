@@ -36,7 +36,7 @@ impl Extract {
             return Span::default();
         }
         let mut flow = Flow::new(start, start.saturating_add(limits.max_attribute_bytes));
-        flow.push(&mut self.arena, raw, Reading::Attribute);
+        flow.push(&mut self.arena, raw, 0..raw.len(), Reading::Attribute);
         self.truncated.attributes |= flow.full;
         Span::new(start, self.arena.len())
     }
