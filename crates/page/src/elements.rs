@@ -66,7 +66,7 @@ impl Pass<'_> {
             self.flow.blank();
         }
         match tag {
-            TagId::A => self.close_anchor(),
+            TagId::A if self.templates == 0 => self.close_anchor(),
             TagId::B | TagId::STRONG => self.bold = self.bold.saturating_sub(1),
             TagId::I | TagId::EM => self.italic = self.italic.saturating_sub(1),
             TagId::H1 | TagId::H2 | TagId::H3 | TagId::H4 | TagId::H5 | TagId::H6 => self.close_heading(),

@@ -1,5 +1,7 @@
 //! What one scan yields: buffers that are filled anew for each page and keep their memory.
 
+use super::attributes::walk;
+use super::byte_class::{NAME_END, find};
 use super::limits::Truncated;
 use super::links::{LinkKind, LinkRef};
 use super::meta::Meta;
@@ -60,8 +62,26 @@ pub enum TagKind {
 pub struct TagEvent {
     /// Length of the visible text when the tag was met.
     pub text_at: u32,
+    /// Where the tag's `<` stands in the scanned source.
+    pub source_at: u32,
     pub tag: TagId,
     pub kind: TagKind,
+}
+
+impl TagEvent {
+    /// The value, as written in `source`, of the tag's first attribute called `name` (in lower case). For stages that
+    /// ask a few tags about `class`, `id` or `role`, which the scan itself has no use for.
+    pub fn attribute<'s>(&self, source: &'s str, name: &str) -> Option<&'s str> {
+        let bytes = source.as_bytes();
+        let name_at = self.source_at as usize + if self.kind == TagKind::End { 2 } else { 1 };
+        let mut found = None;
+        walk(bytes, find(bytes, name_at, NAME_END), |attribute, value| {
+            if found.is_none() && attribute.written.eq_ignore_ascii_case(name.as_bytes()) {
+                found = source.get(value);
+            }
+        });
+        found
+    }
 }
 
 impl Extract {

@@ -68,15 +68,12 @@ impl RobotsDirectives {
         }
         // Some pages separate by blanks instead of commas.
         for word in word.split_ascii_whitespace() {
-            match word.to_ascii_lowercase().as_str() {
-                "noindex" => self.noindex = true,
-                "nofollow" => self.nofollow = true,
-                "none" => (self.noindex, self.nofollow) = (true, true),
-                "noarchive" => self.noarchive = true,
-                "nosnippet" => self.nosnippet = true,
-                "noimageindex" => self.noimageindex = true,
-                _ => {}
-            }
+            let is = |directive: &str| word.eq_ignore_ascii_case(directive);
+            self.noindex |= is("noindex") || is("none");
+            self.nofollow |= is("nofollow") || is("none");
+            self.noarchive |= is("noarchive");
+            self.nosnippet |= is("nosnippet");
+            self.noimageindex |= is("noimageindex");
         }
         after
     }

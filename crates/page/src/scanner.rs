@@ -131,9 +131,9 @@ impl Pass<'_> {
     #[inline(always)]
     fn markup(&mut self, open: usize) -> usize {
         match self.bytes.get(open + 1) {
-            Some(b) if b.is_ascii_alphabetic() => self.start_tag(open + 1),
+            Some(b) if b.is_ascii_alphabetic() => self.start_tag(open),
             Some(b'/') => match self.bytes.get(open + 2) {
-                Some(b) if b.is_ascii_alphabetic() => self.end_tag(open + 2),
+                Some(b) if b.is_ascii_alphabetic() => self.end_tag(open),
                 Some(b'>') => open + 3,
                 Some(_) => self.after_angle(open + 2),
                 None => self.literal(open, open + 2),
@@ -144,7 +144,8 @@ impl Pass<'_> {
         }
     }
 
-    fn start_tag(&mut self, name_at: usize) -> usize {
+    fn start_tag(&mut self, open: usize) -> usize {
+        let name_at = open + 1;
         let (tag, name_end) = self.name(name_at);
         let flags = tag.map_or(0, TagId::flags);
         let end = if flags & ATTRS == 0 {
@@ -158,6 +159,7 @@ impl Pass<'_> {
         let Some(end) = end else { return self.bytes.len() };
         let tag = tag.unwrap_or_else(|| self.custom_tag(name_at, name_end));
         self.event(
+            open,
             tag,
             if end.self_closing {
                 TagKind::StartSelfClosing
@@ -181,7 +183,8 @@ impl Pass<'_> {
         end.next
     }
 
-    fn end_tag(&mut self, name_at: usize) -> usize {
+    fn end_tag(&mut self, open: usize) -> usize {
+        let name_at = open + 2;
         let (tag, name_end) = self.name(name_at);
         let end = match self.bytes.get(name_end) {
             Some(b'>') => name_end + 1,
@@ -191,7 +194,7 @@ impl Pass<'_> {
             },
         };
         let tag = tag.unwrap_or_else(|| self.custom_tag(name_at, name_end));
-        self.event(tag, TagKind::End);
+        self.event(open, tag, TagKind::End);
         let flags = tag.flags();
         if flags & BLOCK != 0 {
             self.flow.line();
@@ -223,10 +226,15 @@ impl Pass<'_> {
     }
 
     #[inline(always)]
-    fn event(&mut self, tag: TagId, kind: TagKind) {
+    fn event(&mut self, open: usize, tag: TagId, kind: TagKind) {
         if self.out.events.len() < self.limits.max_tag_events {
             let text_at = self.out.text.len() as u32;
-            self.out.events.push(TagEvent { text_at, tag, kind });
+            self.out.events.push(TagEvent {
+                text_at,
+                source_at: open as u32,
+                tag,
+                kind,
+            });
         } else {
             self.out.truncated.tag_events = true;
         }

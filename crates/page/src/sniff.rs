@@ -22,14 +22,18 @@ pub enum ContentKind {
 /// How much of the body decides.
 const SNIFF_BYTES: usize = 1024;
 
+/// No registered media type is longer.
+const MAX_MEDIA_BYTES: usize = 128;
+
 /// Judges a body.
 pub fn sniff(content_type: Option<&str>, body: &[u8]) -> ContentKind {
     let head = body.get(..SNIFF_BYTES).unwrap_or(body);
     if let Some(kind) = signature(head) {
         return kind;
     }
-    let media = content_type.map(|c| c.split(';').next().unwrap_or("").trim().to_ascii_lowercase());
-    match media.as_deref() {
+    let mut lower = [0; MAX_MEDIA_BYTES];
+    let media = content_type.map(|c| media_type(c, &mut lower));
+    match media {
         Some("text/html") => ContentKind::Html,
         Some("application/xhtml+xml") => ContentKind::Html,
         Some("application/rss+xml" | "application/atom+xml" | "application/rdf+xml") => ContentKind::Feed,
@@ -49,6 +53,17 @@ pub fn sniff(content_type: Option<&str>, body: &[u8]) -> ContentKind {
         Some(m) if !m.contains('/') => unstated(head),
         Some(_) => ContentKind::Other,
     }
+}
+
+/// The type and subtype in lower case; empty when it cannot be one.
+fn media_type<'l>(content_type: &str, lower: &'l mut [u8; MAX_MEDIA_BYTES]) -> &'l str {
+    let written = content_type.split(';').next().unwrap_or("").trim_ascii();
+    let Some(target) = lower.get_mut(..written.len()) else {
+        return "";
+    };
+    target.copy_from_slice(written.as_bytes());
+    target.make_ascii_lowercase();
+    std::str::from_utf8(target).unwrap_or("")
 }
 
 fn unstated(head: &[u8]) -> ContentKind {
@@ -151,17 +166,14 @@ fn xml_kind(head: &[u8]) -> ContentKind {
                     .iter()
                     .position(|b| b.is_ascii_whitespace() || matches!(b, b'>' | b'/'));
                 let name = rest.get(..end.unwrap_or(rest.len())).unwrap_or(b"");
-                let local = name
-                    .rsplit(|&b| b == b':')
-                    .next()
-                    .unwrap_or(name)
-                    .to_ascii_lowercase();
-                return match local.as_slice() {
-                    b"urlset" | b"sitemapindex" => ContentKind::Sitemap,
-                    b"rss" | b"feed" | b"rdf" => ContentKind::Feed,
-                    b"html" => ContentKind::Html,
-                    b"svg" => ContentKind::Image,
-                    _ => ContentKind::Xml,
+                let local = name.rsplit(|&b| b == b':').next().unwrap_or(name);
+                let is = |known: &[&[u8]]| known.iter().any(|k| local.eq_ignore_ascii_case(k));
+                return match () {
+                    () if is(&[b"urlset", b"sitemapindex"]) => ContentKind::Sitemap,
+                    () if is(&[b"rss", b"feed", b"rdf"]) => ContentKind::Feed,
+                    () if is(&[b"html"]) => ContentKind::Html,
+                    () if is(&[b"svg"]) => ContentKind::Image,
+                    () => ContentKind::Xml,
                 };
             }
             None => break,

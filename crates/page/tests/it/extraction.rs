@@ -87,6 +87,8 @@ fn anchors_know_their_third() {
 
 #[test]
 fn nested_and_open_anchors_end() {
+    let page = scan("<a href=1>x<template></a></template>y</a>");
+    assert_eq!(page.anchor(&page.links[0]), "xy");
     let page = scan("<a href=1>a<a href=2>b</a>c</a>d<a href=3>e<p>f");
     let words: Vec<_> = page.links.iter().map(|l| page.anchor(l)).collect();
     assert_eq!(words, ["a", "b", "e\nf"]);
@@ -223,6 +225,52 @@ fn events_place_tags_in_the_text() {
             ("p", TagKind::End, 7),
         ]
     );
+}
+
+#[test]
+fn events_lead_back_to_the_source() {
+    let html = "<p>x</p>é<DIV ID=a Class='b &amp; c' class=d>y</DIV>";
+    let page = scan(html);
+    let div = page.events.iter().find(|e| e.tag == TagId::DIV).unwrap();
+    assert_eq!(
+        (div.attribute(html, "class"), div.attribute(html, "id")),
+        (Some("b &amp; c"), Some("a"))
+    );
+    assert_eq!(
+        (div.attribute(html, "role"), page.events[0].attribute(html, "id")),
+        (None, None)
+    );
+    assert!(
+        page.events
+            .iter()
+            .all(|e| html[e.source_at as usize..].starts_with('<'))
+    );
+}
+
+/// A page like the last needs no more memory than the last.
+#[test]
+fn buffers_are_kept() {
+    let html =
+        "<title>t</title><h1>a</h1><p>text <a href=/x>y</a> <x-y><time datetime=1><meta name=date content=2>"
+            .repeat(20);
+    let mut scanner = Scanner::new(Limits::default());
+    let mut page = Extract::new();
+    let capacities = |p: &Extract| {
+        [
+            p.text.capacity(),
+            p.arena.capacity(),
+            p.links.capacity(),
+            p.events.capacity(),
+            p.headings.capacity(),
+            p.meta.dates.capacity(),
+            p.times.capacity(),
+            p.custom_tags.capacity(),
+        ]
+    };
+    scanner.scan(&html, &mut page);
+    let first = capacities(&page);
+    scanner.scan(&html, &mut page);
+    assert!(first.iter().all(|c| *c > 0) && capacities(&page) == first);
 }
 
 #[test]
