@@ -4,7 +4,7 @@
 //! foreign elements hold HTML again; some HTML elements end foreign content by starting inside it. We keep only the
 //! layers, not the tree, which is enough to choose the right way to read what follows.
 
-use super::tags::{BREAKOUT, TagId};
+use super::tags::{BLOCK, BREAKOUT, TagId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layer {
@@ -72,11 +72,8 @@ impl Foreign {
         let wanted = match tag {
             TagId::SVG => Layer::Svg,
             TagId::MATH => Layer::Math,
-            TagId::P | TagId::BR => {
-                return if self.active() {
-                    self.break_out()
-                };
-            }
+            // The end of a block around the drawing, most likely: what was left open in it ends as well.
+            _ if self.active() && tag.flags() & BLOCK != 0 => return self.break_out(),
             _ => Layer::Html(tag),
         };
         let depth = self.layers.len();

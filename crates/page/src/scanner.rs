@@ -199,7 +199,7 @@ impl Pass<'_> {
         if flags & BLOCK != 0 {
             self.flow.line();
         }
-        if flags & (ACTS | CELL) != 0 {
+        if flags & (ACTS | CELL) != 0 || !self.foreign.is_empty() {
             self.close_element(tag, flags);
         }
         end

@@ -302,6 +302,8 @@ const CASES: &[&str] = &[
     "<svg><g></svg><style><b></style>",
     "<math><p><style><b></style>",
     "<svg><span><style><b></style>",
+    "<div><svg><g></div><style><b></style>",
+    "<section><svg></section><title>a<b></title>",
     "<svg><![CDATA[a]]",
     "<svg><![CDATA[a]]]]><p>",
     "<svg><path d='M0 0'/><title/><g></svg><title>a<b></title>",

@@ -5,8 +5,8 @@
 //! we keep no tree:
 //! - tags that the tree builder ignores where they stand (`<title>` inside `<frameset>` or `<select>`) still switch our
 //!   reading of their content;
-//! - inside `<svg>` and `<math>` we know the layers, not the elements: an end tag for an element further out may
-//!   leave foreign content in one and not in the other; `<font color>` and `<annotation-xml>` are not looked at.
+//! - inside `<svg>` and `<math>` we know the layers, not the elements: the end tag of an HTML block ends the drawing
+//!   for us, whether or not that block was open; `<font color>` and `<annotation-xml>` are not looked at.
 
 use html5ever::TokenizerResult;
 use html5ever::tendril::StrTendril;
@@ -167,7 +167,11 @@ pub fn expected(html: &str) -> View {
 /// The page as we see it.
 pub fn actual(html: &str) -> View {
     let mut page = Extract::new();
-    Scanner::new(Limits::default()).scan(html, &mut page);
+    Scanner::new(Limits {
+        max_links: usize::MAX,
+        ..Limits::default()
+    })
+    .scan(html, &mut page);
     let tags = page.events.iter().map(|e| match (page.tag_name(e.tag), e.kind) {
         (name, TagKind::Start) => name.to_owned(),
         (name, TagKind::StartSelfClosing) => format!("{name}/"),

@@ -188,9 +188,9 @@ proptest! {
         prop_assert_eq!(ours.hrefs, theirs.hrefs);
     }
 
-    /// Broken drawings are read somehow.
+    /// Broken drawings are read somehow: without a tree we cannot always tell where they end (see `oracle`).
     #[test]
     fn broken_drawings_are_read(html in page(FOREIGN)) {
-        actual(&html);
+        prop_assert!(actual(&html).tags.len() <= html.matches('<').count());
     }
 }
