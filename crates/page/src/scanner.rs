@@ -1,0 +1,355 @@
+//! The one pass over a page's source.
+//!
+//! [`Scanner::scan`] steps from `<` to `<`. It follows HTML's tokenizer state for state where that decides what is a
+//! tag, an attribute or text, but keeps no tree: elements act when their tags are met (see `elements`). It never
+//! fails: any string is a page. Work is linear in the source and no byte is decoded twice.
+
+use super::attributes::{Attributes, walk};
+use super::byte_class::{NAME_END, find, is};
+use super::extract::{Extract, TagEvent, TagKind};
+use super::flow::{Flow, Reading};
+use super::foreign::Foreign;
+use super::limits::Limits;
+use super::raw_text::after_comment;
+use super::span::Span;
+use super::swar;
+use super::tags::{ACTS, ATTRS, BLOCK, CELL, TagId, find_packed, find_written};
+use memchr::memchr;
+
+/// Scans pages one after the other, keeping its buffers between them.
+#[derive(Debug, Default)]
+pub struct Scanner {
+    limits: Limits,
+    agent: String,
+    attributes: Attributes,
+    foreign: Foreign,
+    custom: CustomTags,
+}
+
+/// Finds the number of a custom name by its hash.
+#[derive(Debug, Default)]
+struct CustomTags {
+    /// Index of the name plus one; zero is free.
+    slots: Vec<u16>,
+    in_use: bool,
+}
+
+impl Scanner {
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            ..Self::default()
+        }
+    }
+
+    /// Lets pages address us by `name` in `<meta>`, beside `robots`.
+    pub fn with_agent(mut self, name: &str) -> Self {
+        self.agent = name.to_owned();
+        self
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Fills `out` with what `html` says; what `out` held before is forgotten.
+    pub fn scan(&mut self, html: &str, out: &mut Extract) {
+        out.clear();
+        self.foreign.clear();
+        self.custom.clear();
+        let end = html.floor_char_boundary(self.limits.max_html_bytes.min(u32::MAX as usize));
+        out.truncated.html = end < html.len();
+        let html = html.get(..end).unwrap_or("");
+        let text_limit = self.limits.max_text_bytes.min(u32::MAX as usize);
+        let mut pass = Pass {
+            html,
+            bytes: html.as_bytes(),
+            at: 0,
+            flow: Flow::new(0, text_limit),
+            limits: &self.limits,
+            agent: &self.agent,
+            attributes: &mut self.attributes,
+            foreign: &mut self.foreign,
+            custom: &mut self.custom,
+            out,
+            muted: false,
+            noscript: false,
+            titled: false,
+            templates: 0,
+            bold: 0,
+            italic: 0,
+            preformatted: 0,
+            anchor: None,
+            heading: None,
+        };
+        pass.run();
+        pass.finish();
+    }
+}
+
+/// The state of one scan.
+pub(crate) struct Pass<'p> {
+    pub html: &'p str,
+    pub bytes: &'p [u8],
+    pub at: usize,
+    pub flow: Flow,
+    pub limits: &'p Limits,
+    pub agent: &'p str,
+    pub attributes: &'p mut Attributes,
+    pub foreign: &'p mut Foreign,
+    custom: &'p mut CustomTags,
+    pub out: &'p mut Extract,
+    /// Text here is not visible.
+    pub muted: bool,
+    pub noscript: bool,
+    pub titled: bool,
+    pub templates: u32,
+    pub bold: u32,
+    pub italic: u32,
+    pub preformatted: u32,
+    /// The open anchor: its link, if it is one.
+    pub anchor: Option<usize>,
+    /// The open heading: its level and where it starts in the text.
+    pub heading: Option<(u8, usize)>,
+}
+
+impl Pass<'_> {
+    fn run(&mut self) {
+        while self.at < self.bytes.len() {
+            let Some(open) = swar::find_near(self.bytes, self.at, b'<') else {
+                self.text(self.at, self.bytes.len(), Reading::Text);
+                return;
+            };
+            if open > self.at {
+                self.text(self.at, open, Reading::Text);
+            }
+            self.at = self.markup(open);
+        }
+    }
+
+    /// Deals with the `<` at `open`; returns where to go on.
+    #[inline(always)]
+    fn markup(&mut self, open: usize) -> usize {
+        match self.bytes.get(open + 1) {
+            Some(b) if b.is_ascii_alphabetic() => self.start_tag(open),
+            Some(b'/') => match self.bytes.get(open + 2) {
+                Some(b) if b.is_ascii_alphabetic() => self.end_tag(open),
+                Some(b'>') => open + 3,
+                Some(_) => self.after_angle(open + 2),
+                None => self.literal(open, open + 2),
+            },
+            Some(b'!') => self.declaration(open),
+            Some(b'?') => self.after_angle(open + 1),
+            _ => self.literal(open, open + 1),
+        }
+    }
+
+    fn start_tag(&mut self, open: usize) -> usize {
+        let name_at = open + 1;
+        let (tag, name_end) = self.name(name_at);
+        let flags = tag.map_or(0, TagId::flags);
+        let end = if flags & ATTRS == 0 {
+            walk(self.bytes, name_end, |_, _| {})
+        } else {
+            self.attributes.clear();
+            walk(self.bytes, name_end, |name, value| {
+                self.attributes.note(name, value)
+            })
+        };
+        let Some(end) = end else { return self.bytes.len() };
+        let tag = tag.unwrap_or_else(|| self.custom_tag(name_at, name_end));
+        self.event(
+            open,
+            tag,
+            if end.self_closing {
+                TagKind::StartSelfClosing
+            } else {
+                TagKind::Start
+            },
+        );
+        let mut foreign = false;
+        if !self.foreign.is_empty() {
+            foreign = self
+                .foreign
+                .start(tag, end.self_closing, self.limits.max_foreign_depth);
+            self.update_muted();
+        }
+        if flags & BLOCK != 0 {
+            self.flow.line();
+        }
+        if flags & (ACTS | ATTRS | CELL) != 0 {
+            return self.open_element(tag, flags, end, foreign);
+        }
+        end.next
+    }
+
+    fn end_tag(&mut self, open: usize) -> usize {
+        let name_at = open + 2;
+        let (tag, name_end) = self.name(name_at);
+        let end = match self.bytes.get(name_end) {
+            Some(b'>') => name_end + 1,
+            _ => match walk(self.bytes, name_end, |_, _| {}) {
+                Some(end) => end.next,
+                None => return self.bytes.len(),
+            },
+        };
+        let tag = tag.unwrap_or_else(|| self.custom_tag(name_at, name_end));
+        self.event(open, tag, TagKind::End);
+        let flags = tag.flags();
+        if flags & BLOCK != 0 {
+            self.flow.line();
+        }
+        if flags & (ACTS | CELL) != 0 || !self.foreign.is_empty() {
+            self.close_element(tag, flags);
+        }
+        end
+    }
+
+    /// Reads a tag's name: its number, if known, and its end.
+    #[inline(always)]
+    fn name(&self, at: usize) -> (Option<TagId>, usize) {
+        if let Some(word) = swar::load(self.bytes, at) {
+            // All that ends a name lies below `0` or is `>`; other bytes down there are left to the slow way.
+            let marks = swar::below(word, b'0') | swar::equal(word, b'>');
+            let len = swar::first(marks);
+            if marks != 0 && self.bytes.get(at + len).is_some_and(|&b| is(b, NAME_END)) {
+                return (find_packed(swar::small_letters(word, len)), at + len);
+            }
+        }
+        self.long_name(at)
+    }
+
+    #[cold]
+    fn long_name(&self, at: usize) -> (Option<TagId>, usize) {
+        let end = find(self.bytes, at, NAME_END);
+        (find_written(self.bytes.get(at..end).unwrap_or(b"")), end)
+    }
+
+    #[inline(always)]
+    fn event(&mut self, open: usize, tag: TagId, kind: TagKind) {
+        if self.out.events.len() < self.limits.max_tag_events {
+            let text_at = self.out.text.len() as u32;
+            self.out.events.push(TagEvent {
+                text_at,
+                source_at: open as u32,
+                tag,
+                kind,
+            });
+        } else {
+            self.out.truncated.tag_events = true;
+        }
+    }
+
+    /// Visible text, unless it is hidden here.
+    #[inline(always)]
+    pub fn text(&mut self, start: usize, end: usize, reading: Reading) {
+        if !self.muted {
+            self.flow.push(&mut self.out.text, self.html, start..end, reading);
+        }
+    }
+
+    #[cold]
+    fn literal(&mut self, start: usize, end: usize) -> usize {
+        self.text(start, end, Reading::Text);
+        end
+    }
+
+    /// After the next `>`: bogus comments and document types.
+    fn after_angle(&self, from: usize) -> usize {
+        self.bytes
+            .get(from..)
+            .and_then(|tail| memchr(b'>', tail))
+            .map_or(self.bytes.len(), |n| from + n + 1)
+    }
+
+    fn declaration(&mut self, open: usize) -> usize {
+        const CDATA: &[u8] = b"<![CDATA[";
+        let tail = self.bytes.get(open..).unwrap_or(b"");
+        if tail.starts_with(b"<!--") {
+            return after_comment(self.bytes, open + 4);
+        }
+        if self.foreign.active() && tail.starts_with(CDATA) {
+            let start = open + CDATA.len();
+            let found = memchr::memmem::find(tail.get(CDATA.len()..).unwrap_or(b""), b"]]>");
+            let end = found.map_or(self.bytes.len(), |n| start + n);
+            self.text(start, end, Reading::Raw);
+            return (end + 3).min(self.bytes.len());
+        }
+        self.after_angle(open + 2)
+    }
+
+    /// The number of a name that HTML does not define, given out in order of appearance.
+    #[cold]
+    fn custom_tag(&mut self, start: usize, end: usize) -> TagId {
+        let Some(name) = self.html.get(start..end) else {
+            return TagId::UNNAMED;
+        };
+        let lower = |b: u8| b.to_ascii_lowercase();
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
+            (h ^ u64::from(lower(b))).wrapping_mul(0x100_0000_01b3)
+        });
+        let size = self.custom.prepare(self.limits.max_custom_tags);
+        let mut slot = (hash >> 32) as usize % size;
+        loop {
+            let index = self.custom.slots.get(slot).copied().unwrap_or(0);
+            let Some(index) = index.checked_sub(1) else { break };
+            let known = self
+                .out
+                .custom_tags
+                .get(index as usize)
+                .map_or("", |s| s.of(&self.out.arena));
+            if same_name(known, name) {
+                return TagId(TagId::FIRST_CUSTOM + index);
+            }
+            slot = (slot + 1) % size;
+        }
+        let index = self.out.custom_tags.len();
+        let too_many = index >= self.limits.max_custom_tags.min(MAX_CUSTOM_TAGS);
+        if too_many
+            || name.len() > self.limits.max_attribute_bytes
+            || !self.out.has_room(name.len(), self.limits)
+        {
+            self.out.truncated.custom_tags = true;
+            return TagId::UNNAMED;
+        }
+        let from = self.out.arena.len();
+        self.out.arena.extend(name.chars().map(name_char));
+        self.out.custom_tags.push(Span::new(from, self.out.arena.len()));
+        if let Some(free) = self.custom.slots.get_mut(slot) {
+            *free = index as u16 + 1;
+        }
+        TagId(TagId::FIRST_CUSTOM + index as u16)
+    }
+}
+
+/// Numbers above the known tags that fit the id.
+const MAX_CUSTOM_TAGS: usize = (u16::MAX - TagId::FIRST_CUSTOM) as usize - 1;
+
+fn name_char(c: char) -> char {
+    if c == '\0' {
+        char::REPLACEMENT_CHARACTER
+    } else {
+        c.to_ascii_lowercase()
+    }
+}
+
+fn same_name(known: &str, written: &str) -> bool {
+    known.chars().eq(written.chars().map(name_char))
+}
+
+impl CustomTags {
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.in_use) {
+            self.slots.fill(0);
+        }
+    }
+
+    /// Room for twice the names allowed; its size.
+    fn prepare(&mut self, max_names: usize) -> usize {
+        self.in_use = true;
+        if self.slots.is_empty() {
+            self.slots.resize(max_names.min(MAX_CUSTOM_TAGS) * 2 + 2, 0);
+        }
+        self.slots.len()
+    }
+}

@@ -1,0 +1,144 @@
+//! Eight bytes at a time in an ordinary register.
+//!
+//! Names, values and runs of text are short: most end within eight bytes, and where they end is hard to predict. One
+//! test of a whole word costs less than a mispredicted loop, and less than a call of memchr, which wins on long
+//! stretches only.
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+/// Words tried before memchr takes over.
+const SHORT_WORDS: usize = 3;
+
+/// The eight bytes at `at`, the first of them lowest; `None` nearer than that to the end.
+#[inline(always)]
+pub(crate) fn load(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes
+        .get(at..)?
+        .first_chunk::<8>()
+        .map(|chunk| u64::from_le_bytes(*chunk))
+}
+
+/// Marks bytes less than `limit` (at most 128). Marks above the first may be false.
+#[inline(always)]
+pub(crate) const fn below(word: u64, limit: u8) -> u64 {
+    word.wrapping_sub(ONES * limit as u64) & !word & HIGH
+}
+
+/// Marks bytes equal to `byte`. Marks above the first may be false.
+#[inline(always)]
+pub(crate) const fn equal(word: u64, byte: u8) -> u64 {
+    let zero_where_equal = word ^ (ONES * byte as u64);
+    zero_where_equal.wrapping_sub(ONES) & !zero_where_equal & HIGH
+}
+
+/// Marks bytes equal to `byte`, each mark true, as the lowest bit of its byte.
+#[inline(always)]
+pub(crate) const fn equal_each(word: u64, byte: u8) -> u64 {
+    let zero_where_equal = word ^ (ONES * byte as u64);
+    let low = !HIGH;
+    !(((zero_where_equal & low) + low) | zero_where_equal | low) >> 7
+}
+
+/// The index of the first mark; 8 when there is none.
+#[inline(always)]
+pub(crate) const fn first(marks: u64) -> usize {
+    (marks.trailing_zeros() / 8) as usize
+}
+
+/// The first `len` bytes of a word, capital letters made small. Other bytes may change too, but none into a small
+/// letter, `-` or `:`, if all are at least 0x2d.
+#[inline(always)]
+pub(crate) const fn small_letters(word: u64, len: usize) -> u64 {
+    let kept = if len >= 8 { u64::MAX } else { (1 << (len * 8)) - 1 };
+    (word | (ONES * 0x20)) & kept
+}
+
+/// A name of up to eight bytes as one number, capital letters made small; zero for longer ones. NUL counts as a byte
+/// of no known name.
+pub(crate) const fn pack(name: &[u8]) -> u64 {
+    if name.len() > 8 {
+        return 0;
+    }
+    let mut packed = 0u64;
+    let mut i = 0;
+    while i < name.len() {
+        let byte = name[i].to_ascii_lowercase();
+        packed |= (if byte == 0 { 1 } else { byte } as u64) << (8 * i);
+        i += 1;
+    }
+    packed
+}
+
+/// The first `needle` at or after `from`, expected nearby.
+#[inline(always)]
+pub(crate) fn find_near(bytes: &[u8], from: usize, needle: u8) -> Option<usize> {
+    let mut at = from;
+    for _ in 0..SHORT_WORDS {
+        let Some(word) = load(bytes, at) else { break };
+        let marks = equal(word, needle);
+        if marks != 0 {
+            return Some(at + first(marks));
+        }
+        at += 8;
+    }
+    memchr::memchr(needle, bytes.get(at..)?).map(|n| at + n)
+}
+
+/// Whether a value holds `&` or a control character and so must be looked at byte by byte.
+#[inline(always)]
+pub(crate) fn needs_decoding(bytes: &[u8]) -> bool {
+    let (words, tail) = bytes.as_chunks::<8>();
+    let special = words.iter().fold(0, |marks, chunk| {
+        let word = u64::from_le_bytes(*chunk);
+        marks | below(word, 0x20) | equal(word, b'&')
+    });
+    special != 0 || tail.iter().any(|&b| b < 0x20 || b == b'&')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_mark_is_true() {
+        let mut seed = 1u64;
+        for _ in 0..20_000 {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            let word = seed ^ (seed >> 29);
+            let bytes = word.to_le_bytes();
+            for limit in [0x20, 0x2d, 0x30, 0x80] {
+                let expected = bytes.iter().position(|b| *b < limit).unwrap_or(8);
+                assert_eq!(first(below(word, limit)), expected);
+            }
+            let byte = bytes[(seed >> 60) as usize % 8];
+            assert_eq!(
+                first(equal(word, byte)),
+                bytes.iter().position(|b| *b == byte).unwrap_or(8)
+            );
+            assert_eq!(
+                needs_decoding(&bytes),
+                bytes.iter().any(|&b| b < 0x20 || b == b'&')
+            );
+        }
+    }
+
+    #[test]
+    fn needles_near_and_far() {
+        for distance in 0..100 {
+            let mut bytes = vec![b'.'; 3 + distance];
+            assert_eq!(find_near(&bytes, 3, b'<'), None);
+            bytes.push(b'<');
+            bytes.extend_from_slice(b"<.......");
+            assert_eq!(find_near(&bytes, 3, b'<'), Some(3 + distance));
+        }
+        assert_eq!(find_near(b"abc", 7, b'<'), None);
+    }
+
+    #[test]
+    fn packing() {
+        assert_eq!(pack(b"HreF"), small_letters(load(b"hREf=...", 0).unwrap(), 4));
+        assert_eq!(pack(b"textarea"), small_letters(load(b"TEXTAREA", 0).unwrap(), 8));
+        assert_ne!(pack(b"p\0"), pack(b"p"));
+        assert_eq!(pack(b"plaintext"), 0);
+    }
+}

@@ -1,0 +1,7 @@
+//! The scanner against html5ever, and its laws on arbitrary input.
+
+mod cases;
+mod extraction;
+mod laws;
+mod oracle;
+mod random_pages;
