@@ -7,6 +7,7 @@ use std::{
     cell::RefCell,
     net::{IpAddr, SocketAddr},
     pin::pin,
+    rc::Rc,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -20,11 +21,13 @@ use crate::{
     decode::Decoder,
     dns::Asker,
     exchange::{Exchange, Progress, Received},
+    http2::{self, Session},
     options::FetchOptions,
-    pool::{Connection, Pool},
+    pool::{Connection, Pool, Slot},
     request::{CommonFields, Request},
-    response::{Head, Protocol, Response, Timing, Visit},
+    response::{Head, Response, Timing, Visit},
     shared::Shared,
+    stream::Stream,
     watch::Watch,
 };
 
@@ -36,6 +39,12 @@ pub struct Fetcher {
     asker: Asker,
     pool: Pool,
     decoder: RefCell<Decoder>,
+}
+
+/// A fresh connection, by the protocol that the server chose.
+enum Opened {
+    Http1(Connection),
+    Http2(Rc<Session>),
 }
 
 /// What is known about a visit while it runs.
@@ -124,15 +133,10 @@ impl Fetcher {
         trace: &mut Trace,
     ) -> Result<Received, Failure> {
         let limits = &self.options.limits;
-        let mut total_at = start + limits.total;
+        let total_at = start + limits.total;
         let mut sleep = pin!(sleep_until(total_at));
-        if let Some(connection) = self.pool.take(request.url.origin()) {
-            trace.ip = Some(connection.ip);
-            trace.reused_connection = true;
-            let mut watch = Watch::new(limits, total_at, sleep.as_mut());
-            let outcome = self
-                .exchange(connection, head, &mut watch, &mut trace.progress)
-                .await;
+        let mut watch = Watch::new(limits, total_at, sleep.as_mut());
+        if let Some(outcome) = self.receive_on_kept(request, head, &mut watch, trace).await {
             let was_stale = outcome.as_ref().err() == Some(&Failure::ConnectionLost)
                 && trace.progress.bytes_received == 0;
             if !was_stale {
@@ -144,30 +148,86 @@ impl Fetcher {
             };
         }
         // Waiting for a slot is the crawler's own doing and not held against the server.
+        let waiting_since = Instant::now();
         let slot = self.pool.slot().await.ok_or(Failure::ConnectError)?;
-        let now = Instant::now();
-        if !trace.resent {
-            total_at = now + limits.total;
-        }
-        let opening = async {
-            let addresses = connect::addresses(&self.shared, &self.asker, request.url, limits.dns).await?;
-            let (ip, stream) = connect::connect(&self.shared, request.url, &addresses, limits).await;
-            trace.ip = ip;
-            stream
-        };
-        let stream = timeout_at(total_at, opening)
+        let total_at = total_at + waiting_since.elapsed();
+        let opening = self.open(request.url, slot, &mut trace.ip);
+        let opened = timeout_at(total_at, opening)
             .await
             .map_err(|_| Failure::TotalTimeout)??;
-        let connection = Connection {
-            stream,
-            origin: request.url.origin().into(),
-            ip: trace.ip.ok_or(Failure::ConnectError)?,
-            served: 0,
-            _slot: slot,
-        };
         let mut watch = Watch::new(limits, total_at, sleep);
-        self.exchange(connection, head, &mut watch, &mut trace.progress)
-            .await
+        match opened {
+            Opened::Http1(connection) => {
+                self.exchange(connection, head, &mut watch, &mut trace.progress)
+                    .await
+            }
+            Opened::Http2(session) => {
+                self.exchange_on(&session, request, &mut watch, &mut trace.progress)
+                    .await
+            }
+        }
+    }
+
+    /// The outcome over a connection that was kept, if there is one.
+    async fn receive_on_kept(
+        &self,
+        request: &Request<'_>,
+        head: &Bytes,
+        watch: &mut Watch<'_>,
+        trace: &mut Trace,
+    ) -> Option<Result<Received, Failure>> {
+        let origin = request.url.origin();
+        if self.shared.http2
+            && let Some(session) = self.pool.sessions.get(origin)
+        {
+            trace.ip = Some(session.ip);
+            trace.reused_connection = true;
+            let exchange = self.exchange_on(&session, request, watch, &mut trace.progress);
+            return Some(exchange.await);
+        }
+        let connection = self.pool.take(origin)?;
+        trace.ip = Some(connection.ip);
+        trace.reused_connection = true;
+        Some(self.exchange(connection, head, watch, &mut trace.progress).await)
+    }
+
+    async fn open(&self, url: &CanonUrl, slot: Slot, ip: &mut Option<IpAddr>) -> Result<Opened, Failure> {
+        let limits = &self.options.limits;
+        let addresses = connect::addresses(&self.shared, &self.asker, url, limits.dns).await?;
+        let (address, stream) = connect::connect(&self.shared, url, &addresses, limits).await;
+        *ip = address;
+        let (address, stream) = (address.ok_or(Failure::ConnectError)?, stream?);
+        match stream {
+            Stream::Tls(stream) if self.shared.http2 && http2::was_chosen(&stream) => {
+                let session = Session::open(*stream, url.origin(), address, limits, slot).await?;
+                self.pool.sessions.put(&session);
+                Ok(Opened::Http2(session))
+            }
+            stream => Ok(Opened::Http1(Connection {
+                stream,
+                origin: url.origin().into(),
+                ip: address,
+                served: 0,
+                _slot: slot,
+            })),
+        }
+    }
+
+    /// One exchange over HTTP/2; a session that broke is not used again.
+    async fn exchange_on(
+        &self,
+        session: &Rc<Session>,
+        request: &Request<'_>,
+        watch: &mut Watch<'_>,
+        progress: &mut Progress,
+    ) -> Result<Received, Failure> {
+        let outcome = session
+            .exchange(request, &self.common, &self.options.limits, watch, progress)
+            .await;
+        if matches!(outcome, Err(Failure::ConnectionLost | Failure::BadResponse)) {
+            self.pool.sessions.remove(session);
+        }
+        outcome
     }
 
     /// One exchange; the connection goes back to the pool if it can serve another.
@@ -203,11 +263,7 @@ impl Fetcher {
         };
         Ok(Response {
             status: received.facts.status,
-            protocol: if received.facts.http10 {
-                Protocol::Http10
-            } else {
-                Protocol::Http11
-            },
+            protocol: received.facts.protocol,
             head,
             raw_body: received.raw_body,
             payload: received.payload,

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 
 use lycosa_types::Failure;
 
-use crate::options::MAX_HEADER_FIELDS;
+use crate::{options::MAX_HEADER_FIELDS, response::Protocol};
 
 /// How the body follows the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Framing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeadFacts {
     pub status: u16,
-    pub http10: bool,
+    pub protocol: Protocol,
     pub framing: Framing,
     pub keep_alive: bool,
     /// A Content-Encoding field is there.
@@ -124,7 +124,11 @@ fn facts(status: u16, http10: bool, fields: &[httparse::Header<'_>]) -> Result<H
     let doubtful = chunked && (length.is_some() || http10);
     Ok(HeadFacts {
         status,
-        http10,
+        protocol: if http10 {
+            Protocol::Http10
+        } else {
+            Protocol::Http11
+        },
         framing,
         keep_alive: !close && !doubtful && (stay || !http10) && framing != Framing::UntilClose,
         encoded,

@@ -15,8 +15,10 @@
 //! | [`overrides`], [`dns`] | from names to addresses |
 //! | `connect`, `pool`, `stream`, [`tls`] | connections |
 //! | `exchange`, `head`, `chunked`, `watch` | HTTP/1 over one connection |
+//! | `http2` | HTTP/2, if it is switched on |
 //! | `decode` | content encodings |
 //! | [`http_date`] | dates in fields |
+//! | [`robots`] | robots.txt: parsing, matching, what a fetch of it means |
 
 pub mod cidr;
 pub mod dns;
@@ -27,6 +29,7 @@ pub mod options;
 pub mod overrides;
 pub mod request;
 pub mod response;
+pub mod robots;
 pub mod shared;
 pub mod tls;
 
@@ -36,6 +39,7 @@ mod decode;
 mod exchange;
 mod generations;
 mod head;
+mod http2;
 mod pool;
 mod stream;
 mod watch;
@@ -49,5 +53,6 @@ pub use options::{FetchOptions, Limits, PoolLimits, UserAgent};
 pub use overrides::{Override, OverrideError, Overrides};
 pub use request::{Request, RequestKind};
 pub use response::{Head, Protocol, Response, Timing, Visit};
+pub use robots::{Decision, Robots, RobotsFetch, RobotsPolicy, RobotsStep};
 pub use shared::{Shared, SharedOptions};
 pub use tls::{TlsOptions, TlsSetupError};

@@ -100,10 +100,10 @@ fn parse_port(text: &str) -> Result<Option<u16>, OverrideError> {
 impl HostPattern {
     fn parse(text: &str) -> Result<Self, OverrideError> {
         let wrong = || OverrideError::Host(text.to_owned());
-        let host = text.trim_end_matches('.').to_ascii_lowercase();
-        if host == "*" {
+        if text == "*" {
             return Ok(Self::Any);
         }
+        let host = text.trim_end_matches('.').to_ascii_lowercase();
         let (pattern, name) = match host.strip_prefix("*.") {
             Some(suffix) => (Self::Suffix(format!(".{suffix}")), suffix),
             None => (Self::Exact(host.clone()), host.as_str()),

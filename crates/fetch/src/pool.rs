@@ -19,7 +19,7 @@ use tokio::{
     time::Instant,
 };
 
-use crate::{options::PoolLimits, stream::Stream};
+use crate::{http2::Sessions, options::PoolLimits, stream::Stream};
 
 /// The right to have one connection open; given back when dropped.
 #[derive(Debug)]
@@ -84,6 +84,8 @@ pub(crate) struct Pool {
     open: Arc<AtomicUsize>,
     waiting: Cell<usize>,
     shelf: RefCell<Shelf>,
+    /// HTTP/2 connections, which are never taken out: their requests share them.
+    pub sessions: Sessions,
 }
 
 impl Pool {
@@ -96,6 +98,7 @@ impl Pool {
             open,
             waiting: Cell::new(0),
             shelf: RefCell::default(),
+            sessions: Sessions::default(),
         }
     }
 
@@ -145,7 +148,11 @@ impl Pool {
 
     /// Closes idle connections that are too old.
     pub fn expire(&self) {
-        self.expire_on(&mut self.shelf.borrow_mut(), Instant::now());
+        let now = Instant::now();
+        self.expire_on(&mut self.shelf.borrow_mut(), now);
+        if let Some(before) = now.checked_sub(self.limits.idle) {
+            self.sessions.expire(before);
+        }
     }
 
     fn expire_on(&self, shelf: &mut Shelf, now: Instant) {
@@ -162,6 +169,7 @@ impl Pool {
         let shelf = &mut *self.shelf.borrow_mut();
         shelf.by_origin.clear();
         shelf.by_age.clear();
+        self.sessions.clear();
     }
 
     pub fn idle(&self) -> usize {
@@ -173,7 +181,11 @@ impl Pool {
         let permit = match Arc::clone(&self.slots).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
-                drop(self.shelf.borrow_mut().remove_oldest());
+                let closed = self.shelf.borrow_mut().remove_oldest();
+                if closed.is_none() {
+                    self.sessions.close_oldest();
+                }
+                drop(closed);
                 let _waiting = Waiting::new(&self.waiting);
                 Arc::clone(&self.slots).acquire_owned().await.ok()?
             }

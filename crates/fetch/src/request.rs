@@ -82,50 +82,50 @@ fn is_field_value(value: &str) -> bool {
 
 /// The fields every request of a fetcher shares.
 #[derive(Debug)]
-pub(crate) struct CommonFields {
-    pub user_agent: String,
-    pub accept_encoding: &'static str,
-    pub accept_language: Option<String>,
-    /// The same as lines.
-    lines: Vec<u8>,
-}
+pub(crate) struct CommonFields(Vec<(&'static str, String)>);
 
 impl CommonFields {
     pub fn new(options: &FetchOptions) -> Self {
-        let user_agent = options.user_agent.header_value();
         let accept_encoding = if options.compression {
             "gzip, br, zstd, deflate"
         } else {
             "identity"
         };
-        let accept_language = options
-            .accept_language
-            .clone()
-            .filter(|value| is_field_value(value));
-        let mut lines = format!("User-Agent: {user_agent}\r\nAccept-Encoding: {accept_encoding}\r\n");
-        if let Some(language) = &accept_language {
-            lines.push_str(&format!("Accept-Language: {language}\r\n"));
-        }
-        Self {
-            user_agent,
-            accept_encoding,
-            accept_language,
-            lines: lines.into_bytes(),
-        }
+        let mut fields = vec![
+            ("User-Agent", options.user_agent.header_value()),
+            ("Accept-Encoding", accept_encoding.to_owned()),
+        ];
+        let language = options.accept_language.clone();
+        fields.extend(
+            language
+                .filter(|value| is_field_value(value))
+                .map(|value| ("Accept-Language", value)),
+        );
+        Self(fields)
+    }
+
+    /// Every field of a request but Host.
+    pub fn fields<'a>(&'a self, request: &Request<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.0
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .chain([("Accept", request.kind.accept())])
+            .chain(request.own_fields())
     }
 
     /// The head of a request, blank line included, in one allocation.
     pub fn write_head(&self, request: &Request<'_>) -> Bytes {
-        let own = request.own_fields();
-        let own_bytes: usize = own.map(|(name, value)| name.len() + value.len() + 4).sum();
-        let accept = request.kind.accept();
-        let fixed = "GET  HTTP/1.1\r\nHost: \r\nAccept: \r\n\r\n".len();
-        let url_bytes = request.url.path_and_query().len() + request.url.authority().len();
-        let mut head = Vec::with_capacity(fixed + url_bytes + accept.len() + self.lines.len() + own_bytes);
         let target = match request.url.path_and_query() {
             "" => "/",
             target => target,
         };
+        let field_bytes: usize = self
+            .fields(request)
+            .map(|(name, value)| name.len() + value.len() + 4)
+            .sum();
+        let fixed = "GET  HTTP/1.1\r\nHost: \r\n\r\n".len();
+        let url_bytes = target.len() + request.url.authority().len();
+        let mut head = Vec::with_capacity(fixed + url_bytes + field_bytes);
         for part in [
             "GET ",
             target,
@@ -135,21 +135,13 @@ impl CommonFields {
         ] {
             head.extend_from_slice(part.as_bytes());
         }
-        head.extend_from_slice(&self.lines);
-        for part in ["Accept: ", accept, "\r\n"] {
-            head.extend_from_slice(part.as_bytes());
-        }
-        for (name, value) in request.own_fields() {
+        for (name, value) in self.fields(request) {
             for part in [name, ": ", value, "\r\n"] {
                 head.extend_from_slice(part.as_bytes());
             }
         }
         head.extend_from_slice(b"\r\n");
         Bytes::from(head)
-    }
-
-    pub fn accept(&self, request: &Request<'_>) -> &'static str {
-        request.kind.accept()
     }
 }
 

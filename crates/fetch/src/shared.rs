@@ -31,6 +31,7 @@ pub struct Shared {
     pub(crate) overrides: Overrides,
     pub(crate) dns: Dns,
     pub(crate) tls: Tls,
+    pub(crate) http2: bool,
     pub(crate) open: Arc<AtomicUsize>,
 }
 
@@ -39,6 +40,7 @@ impl Shared {
     pub fn new(options: SharedOptions) -> Result<Arc<Self>, TlsSetupError> {
         Ok(Arc::new(Self {
             tls: Tls::new(&options.tls)?,
+            http2: options.tls.http2,
             guard: options.guard,
             overrides: options.overrides,
             dns: Dns::new(options.dns),
