@@ -1,0 +1,258 @@
+//! One request and its response over one HTTP/1 connection.
+//!
+//! Promise: one write per request; the response is read into one buffer that becomes its head and body without copying;
+//! memory follows what arrived, not what was announced; every way this can end badly is a [`Failure`].
+
+use std::io;
+
+use bytes::{Buf, Bytes, BytesMut};
+use lycosa_types::Failure;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::Instant,
+};
+
+use crate::{
+    chunked::{ChunkedData, ChunkedReader},
+    head::{self, Framing, HeadFacts},
+    options::Limits,
+    stream::Stream,
+    watch::Watch,
+};
+
+/// Room for the first read: most pages fit, and the allocator serves it without asking the kernel.
+const FIRST_READ_BYTES: usize = 32 * 1024;
+/// At least this much room for every further read.
+const NEXT_READ_BYTES: usize = 16 * 1024;
+/// An announced length is believed up to here; beyond, the buffer doubles as bytes arrive.
+const TRUSTED_LENGTH_BYTES: usize = 1024 * 1024;
+/// Room beyond the announced end, so that a read comes back short: that shows an intruding byte and spares the
+/// runtime a read that finds nothing.
+const SPARE_BYTES: usize = 64;
+/// Interim (1xx) responses before the real one.
+const MAX_INTERIM_RESPONSES: usize = 8;
+
+/// A whole response as it came.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub facts: HeadFacts,
+    pub head: Bytes,
+    pub raw_body: Bytes,
+    pub payload: Bytes,
+    /// The connection may carry another request.
+    pub reusable: bool,
+}
+
+/// How far an exchange got, whatever its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    pub sent: Option<Instant>,
+    pub first_byte: Option<Instant>,
+    pub bytes_received: u64,
+}
+
+pub(crate) struct Exchange<'a, 'w> {
+    pub stream: &'a mut Stream,
+    pub limits: &'a Limits,
+    pub watch: &'a mut Watch<'w>,
+    pub progress: &'a mut Progress,
+}
+
+impl Exchange<'_, '_> {
+    pub async fn run(mut self, request_head: &[u8]) -> Result<Received, Failure> {
+        self.send(request_head).await?;
+        let mut buffer = BytesMut::with_capacity(FIRST_READ_BYTES);
+        let (facts, head_len) = self.read_head(&mut buffer).await?;
+        match facts.framing {
+            Framing::None => self.finish(facts, buffer, head_len, head_len),
+            Framing::Length(length) => self.read_length(facts, buffer, head_len, length).await,
+            Framing::Chunked => self.read_chunked(facts, buffer, head_len).await,
+            Framing::UntilClose => self.read_until_close(facts, buffer, head_len).await,
+        }
+    }
+
+    async fn send(&mut self, request_head: &[u8]) -> Result<(), Failure> {
+        let now = Instant::now();
+        self.progress.sent = Some(now);
+        self.watch.sending(now);
+        let stream = &mut *self.stream;
+        let sent = self
+            .watch
+            .guard(async {
+                stream.write_all(request_head).await?;
+                // A plain socket has nothing to flush.
+                if stream.is_tls() {
+                    stream.flush().await
+                } else {
+                    Ok(())
+                }
+            })
+            .await?;
+        sent.map_err(|error| io_failure(&error))
+    }
+
+    /// Reads once. Zero at the end of the stream.
+    async fn read(&mut self, buffer: &mut BytesMut) -> Result<usize, Failure> {
+        let got = match self.watch.guard(self.stream.read_buf(buffer)).await? {
+            Ok(got) => got,
+            // A TLS peer that hangs up without a goodbye; whether something is missing is for the framing to say.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
+            Err(error) => return Err(io_failure(&error)),
+        };
+        if got > 0 {
+            self.progress.bytes_received += got as u64;
+            if self.watch.arrived(got) {
+                self.progress.first_byte = Some(Instant::now());
+            }
+        }
+        Ok(got)
+    }
+
+    async fn read_head(&mut self, buffer: &mut BytesMut) -> Result<(HeadFacts, usize), Failure> {
+        let mut scanned = 0;
+        let mut interim = 0;
+        loop {
+            while let Some(end) = head::find_end(buffer, &mut scanned) {
+                if end > self.limits.header_bytes {
+                    return Err(Failure::HeaderTooLarge);
+                }
+                let raw = buffer.get(..end).unwrap_or_default();
+                let facts = head::parse(raw, self.limits.header_fields)?;
+                match facts.status {
+                    101 => return Err(Failure::BadResponse),
+                    100..=199 => {
+                        interim += 1;
+                        if interim > MAX_INTERIM_RESPONSES {
+                            return Err(Failure::BadResponse);
+                        }
+                        buffer.advance(end);
+                        scanned = 0;
+                    }
+                    _ => return Ok((facts, end)),
+                }
+            }
+            if !starts_like_http(buffer) {
+                return Err(Failure::BadResponse);
+            }
+            if buffer.len() > self.limits.header_bytes {
+                return Err(Failure::HeaderTooLarge);
+            }
+            grow(buffer, NEXT_READ_BYTES);
+            if self.read(buffer).await? == 0 {
+                return Err(Failure::ConnectionLost);
+            }
+        }
+    }
+
+    async fn read_length(
+        &mut self,
+        facts: HeadFacts,
+        mut buffer: BytesMut,
+        head_len: usize,
+        length: u64,
+    ) -> Result<Received, Failure> {
+        let length = usize::try_from(length).map_err(|_| Failure::BodyTooLarge)?;
+        if length > self.limits.body_bytes {
+            return Err(Failure::BodyTooLarge);
+        }
+        let end = head_len + length;
+        while buffer.len() < end {
+            let missing = end - buffer.len() + SPARE_BYTES;
+            if buffer.capacity() - buffer.len() < missing {
+                let step = TRUSTED_LENGTH_BYTES.max(buffer.len());
+                grow(&mut buffer, missing.min(step));
+            }
+            if self.read(&mut buffer).await? == 0 {
+                return Err(Failure::Truncated);
+            }
+        }
+        self.finish(facts, buffer, head_len, end)
+    }
+
+    async fn read_chunked(
+        &mut self,
+        facts: HeadFacts,
+        mut buffer: BytesMut,
+        head_len: usize,
+    ) -> Result<Received, Failure> {
+        let mut reader = ChunkedReader::new();
+        while !reader.advance(buffer.get(head_len..).unwrap_or_default())? {
+            if buffer.len() - head_len > self.limits.body_bytes {
+                return Err(Failure::BodyTooLarge);
+            }
+            grow(&mut buffer, NEXT_READ_BYTES);
+            if self.read(&mut buffer).await? == 0 {
+                return Err(Failure::Truncated);
+            }
+        }
+        let end = head_len + reader.consumed();
+        if end - head_len > self.limits.body_bytes {
+            return Err(Failure::BodyTooLarge);
+        }
+        let mut received = self.finish(facts, buffer, head_len, end)?;
+        received.payload = match reader.into_data() {
+            ChunkedData::Slice(range) => received.raw_body.slice(range),
+            ChunkedData::Joined(data) => Bytes::from(data),
+        };
+        Ok(received)
+    }
+
+    async fn read_until_close(
+        &mut self,
+        facts: HeadFacts,
+        mut buffer: BytesMut,
+        head_len: usize,
+    ) -> Result<Received, Failure> {
+        loop {
+            if buffer.len() - head_len > self.limits.body_bytes {
+                return Err(Failure::BodyTooLarge);
+            }
+            grow(&mut buffer, NEXT_READ_BYTES);
+            if self.read(&mut buffer).await? == 0 {
+                let end = buffer.len();
+                return self.finish(facts, buffer, head_len, end);
+            }
+        }
+    }
+
+    fn finish(
+        &self,
+        facts: HeadFacts,
+        buffer: BytesMut,
+        head_len: usize,
+        end: usize,
+    ) -> Result<Received, Failure> {
+        // Bytes beyond the response were never asked for: whatever they are, the next request must not meet them.
+        let reusable = facts.keep_alive && buffer.len() == end;
+        let mut raw_body = buffer.freeze();
+        raw_body.truncate(end);
+        let head = raw_body.split_to(head_len);
+        Ok(Received {
+            facts,
+            head,
+            payload: raw_body.clone(),
+            raw_body,
+            reusable,
+        })
+    }
+}
+
+/// Makes room for at least `bytes` more, doubling a buffer that is full.
+fn grow(buffer: &mut BytesMut, bytes: usize) {
+    if buffer.capacity() - buffer.len() < bytes.min(NEXT_READ_BYTES) {
+        buffer.reserve(bytes.max(buffer.len().min(TRUSTED_LENGTH_BYTES)));
+    }
+}
+
+/// Whether these first bytes can become a status line.
+fn starts_like_http(buffer: &[u8]) -> bool {
+    let shown = buffer.len().min(5);
+    buffer.get(..shown) == b"HTTP/".get(..shown)
+}
+
+fn io_failure(error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::InvalidData => Failure::TlsError,
+        _ => Failure::ConnectionLost,
+    }
+}

@@ -1,0 +1,278 @@
+//! The fetcher of one thread: takes a request, brings back a visit.
+//!
+//! Promise: one call is one request at the server, sent again only if a kept connection turned out to be closed before
+//! a byte of the answer came. It never schedules, waits or retries for politeness: that is the caller's.
+
+use std::{
+    cell::RefCell,
+    net::{IpAddr, SocketAddr},
+    pin::pin,
+    rc::Rc,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use bytes::Bytes;
+use lycosa_types::{CanonUrl, Failure, UnixMs};
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::{
+    connect,
+    decode::Decoder,
+    dns::Asker,
+    exchange::{Exchange, Progress, Received},
+    http2::{self, Session},
+    options::FetchOptions,
+    pool::{Connection, Pool, Slot},
+    request::{CommonFields, Request},
+    response::{Head, Response, Timing, Visit},
+    shared::Shared,
+    stream::Stream,
+    watch::Watch,
+};
+
+/// Fetches for one thread; any number of fetches may be under way at once on it.
+pub struct Fetcher {
+    shared: Arc<Shared>,
+    options: FetchOptions,
+    common: CommonFields,
+    asker: Asker,
+    pool: Pool,
+    decoder: RefCell<Decoder>,
+}
+
+/// A fresh connection, by the protocol that the server chose.
+enum Opened {
+    Http1(Connection),
+    Http2(Rc<Session>),
+}
+
+/// What is known about a visit while it runs.
+#[derive(Default)]
+struct Trace {
+    ip: Option<IpAddr>,
+    progress: Progress,
+    reused_connection: bool,
+    resent: bool,
+}
+
+impl Fetcher {
+    pub fn new(shared: Arc<Shared>, options: FetchOptions) -> Self {
+        Self {
+            common: CommonFields::new(&options),
+            asker: Asker::new(options.prefer_ipv6),
+            pool: Pool::new(options.pool.clone(), Arc::clone(&shared.open)),
+            decoder: RefCell::new(Decoder::new()),
+            shared,
+            options,
+        }
+    }
+
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub fn options(&self) -> &FetchOptions {
+        &self.options
+    }
+
+    /// Closes idle connections that are past their time; fetching does so too, as it goes.
+    pub fn expire_idle(&self) {
+        self.pool.expire();
+    }
+
+    /// Closes every idle connection.
+    pub fn close_idle(&self) {
+        self.pool.clear();
+    }
+
+    /// Connections kept for reuse.
+    pub fn idle_connections(&self) -> usize {
+        self.pool.idle()
+    }
+
+    /// Where a URL's server is, as far as it may be connected to: for politeness by address. Cached like any lookup.
+    pub async fn resolve(&self, url: &CanonUrl) -> Result<Vec<SocketAddr>, Failure> {
+        connect::addresses(&self.shared, &self.asker, url, self.options.limits.dns).await
+    }
+
+    /// Visits a URL.
+    pub async fn fetch(&self, request: &Request<'_>) -> Visit {
+        let started = wall_clock();
+        let start = Instant::now();
+        let head = self.common.write_head(request);
+        let mut trace = Trace::default();
+        let received = self.receive(request, &head, start, &mut trace).await;
+        let result = received.and_then(|received| self.respond(received));
+        let since = |at: Instant| at.saturating_duration_since(start);
+        Visit {
+            result,
+            ip: trace.ip,
+            timing: Timing {
+                started,
+                sent: trace.progress.sent.map(since),
+                first_byte: trace.progress.first_byte.map(since),
+                finished: start.elapsed(),
+            },
+            request_head: if trace.progress.sent.is_some() {
+                head
+            } else {
+                Bytes::new()
+            },
+            reused_connection: trace.reused_connection,
+            resent: trace.resent,
+            bytes_received: trace.progress.bytes_received,
+        }
+    }
+
+    async fn receive(
+        &self,
+        request: &Request<'_>,
+        head: &Bytes,
+        start: Instant,
+        trace: &mut Trace,
+    ) -> Result<Received, Failure> {
+        let limits = &self.options.limits;
+        let total_at = start + limits.total;
+        let mut sleep = pin!(sleep_until(total_at));
+        let mut watch = Watch::new(limits, total_at, sleep.as_mut());
+        if let Some(outcome) = self.receive_on_kept(request, head, &mut watch, trace).await {
+            let was_stale = outcome.as_ref().err() == Some(&Failure::ConnectionLost)
+                && trace.progress.bytes_received == 0;
+            if !was_stale {
+                return outcome;
+            }
+            *trace = Trace {
+                resent: true,
+                ..Trace::default()
+            };
+        }
+        // Waiting for a slot is the crawler's own doing and not held against the server.
+        let waiting_since = Instant::now();
+        let slot = self.pool.slot().await.ok_or(Failure::ConnectError)?;
+        let total_at = total_at + waiting_since.elapsed();
+        let opening = self.open(request.url, slot, &mut trace.ip);
+        let opened = timeout_at(total_at, opening)
+            .await
+            .map_err(|_| Failure::TotalTimeout)??;
+        let mut watch = Watch::new(limits, total_at, sleep);
+        match opened {
+            Opened::Http1(connection) => {
+                self.exchange(connection, head, &mut watch, &mut trace.progress)
+                    .await
+            }
+            Opened::Http2(session) => {
+                self.exchange_on(&session, request, &mut watch, &mut trace.progress)
+                    .await
+            }
+        }
+    }
+
+    /// The outcome over a connection that was kept, if there is one.
+    async fn receive_on_kept(
+        &self,
+        request: &Request<'_>,
+        head: &Bytes,
+        watch: &mut Watch<'_>,
+        trace: &mut Trace,
+    ) -> Option<Result<Received, Failure>> {
+        let origin = request.url.origin();
+        if self.shared.http2
+            && let Some(session) = self.pool.sessions.get(origin)
+        {
+            trace.ip = Some(session.ip);
+            trace.reused_connection = true;
+            let exchange = self.exchange_on(&session, request, watch, &mut trace.progress);
+            return Some(exchange.await);
+        }
+        let connection = self.pool.take(origin)?;
+        trace.ip = Some(connection.ip);
+        trace.reused_connection = true;
+        Some(self.exchange(connection, head, watch, &mut trace.progress).await)
+    }
+
+    async fn open(&self, url: &CanonUrl, slot: Slot, ip: &mut Option<IpAddr>) -> Result<Opened, Failure> {
+        let limits = &self.options.limits;
+        let addresses = connect::addresses(&self.shared, &self.asker, url, limits.dns).await?;
+        let (address, stream) = connect::connect(&self.shared, url, &addresses, limits).await;
+        *ip = address;
+        let (address, stream) = (address.ok_or(Failure::ConnectError)?, stream?);
+        match stream {
+            Stream::Tls(stream) if self.shared.http2 && http2::was_chosen(&stream) => {
+                let session = Session::open(*stream, url.origin(), address, limits, slot).await?;
+                self.pool.sessions.put(&session);
+                Ok(Opened::Http2(session))
+            }
+            stream => Ok(Opened::Http1(Connection {
+                stream,
+                origin: url.origin().into(),
+                ip: address,
+                served: 0,
+                _slot: slot,
+            })),
+        }
+    }
+
+    /// One exchange over HTTP/2; a session that broke is not used again.
+    async fn exchange_on(
+        &self,
+        session: &Rc<Session>,
+        request: &Request<'_>,
+        watch: &mut Watch<'_>,
+        progress: &mut Progress,
+    ) -> Result<Received, Failure> {
+        let outcome = session
+            .exchange(request, &self.common, &self.options.limits, watch, progress)
+            .await;
+        if matches!(outcome, Err(Failure::ConnectionLost | Failure::BadResponse)) {
+            self.pool.sessions.remove(session);
+        }
+        outcome
+    }
+
+    /// One exchange; the connection goes back to the pool if it can serve another.
+    async fn exchange(
+        &self,
+        mut connection: Connection,
+        head: &[u8],
+        watch: &mut Watch<'_>,
+        progress: &mut Progress,
+    ) -> Result<Received, Failure> {
+        let exchange = Exchange {
+            stream: &mut connection.stream,
+            limits: &self.options.limits,
+            watch,
+            progress,
+        };
+        let received = exchange.run(head).await?;
+        connection.served += 1;
+        if received.reusable {
+            self.pool.put(connection);
+        }
+        Ok(received)
+    }
+
+    fn respond(&self, received: Received) -> Result<Response, Failure> {
+        let head = Head::new(received.head);
+        let body = if received.facts.encoded {
+            let encodings = head.get_all("content-encoding");
+            let mut decoder = self.decoder.borrow_mut();
+            decoder.decode(&received.payload, encodings, &self.options.limits)?
+        } else {
+            received.payload.clone()
+        };
+        Ok(Response {
+            status: received.facts.status,
+            protocol: received.facts.protocol,
+            head,
+            raw_body: received.raw_body,
+            payload: received.payload,
+            body,
+        })
+    }
+}
+
+fn wall_clock() -> UnixMs {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    UnixMs(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,325 @@
+//! HTTP/2: many requests of one origin over one connection.
+//!
+//! HTTP/2 has no head as bytes, so one is synthesised in the form of HTTP/1.1, which is what archives hold and tools
+//! read; [`Protocol::Http2`] on the response says so. All limits hold as for HTTP/1.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    net::IpAddr,
+    rc::Rc,
+};
+
+use bytes::{Bytes, BytesMut};
+use h2::client::{Builder, SendRequest};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use lycosa_types::{Failure, HostKey};
+use tokio::{net::TcpStream, time::Instant};
+use tokio_rustls::client::TlsStream;
+
+use crate::{
+    exchange::{Progress, Received},
+    head::{Framing, HeadFacts},
+    options::Limits,
+    pool::Slot,
+    request::{CommonFields, Request},
+    response::Protocol,
+    watch::Watch,
+};
+
+/// What a server may send on one stream before it is read.
+const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
+/// What a server may send on one connection before it is read.
+const CONNECTION_WINDOW_BYTES: u32 = 8 * 1024 * 1024;
+/// Streams under way on one connection, where the server allows more.
+const MAX_STREAMS: usize = 100;
+
+/// One open connection.
+#[derive(Debug)]
+pub(crate) struct Session {
+    origin: Box<str>,
+    pub ip: IpAddr,
+    send: SendRequest<Bytes>,
+    streams: Cell<usize>,
+    last_used: Cell<Instant>,
+}
+
+/// Whether the server chose HTTP/2 in the handshake.
+pub(crate) fn was_chosen(stream: &TlsStream<TcpStream>) -> bool {
+    stream.get_ref().1.alpn_protocol() == Some(b"h2")
+}
+
+impl Session {
+    /// Opens a session on a fresh connection. The slot is held until the connection is closed, which happens when
+    /// the last user of the session is gone.
+    pub async fn open(
+        stream: TlsStream<TcpStream>,
+        origin: &str,
+        ip: IpAddr,
+        limits: &Limits,
+        slot: Slot,
+    ) -> Result<Rc<Self>, Failure> {
+        let (send, connection) = Builder::new()
+            .enable_push(false)
+            .initial_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+            .handshake(stream)
+            .await
+            .map_err(|error| failure_of(&error))?;
+        tokio::spawn(async move {
+            let _slot = slot;
+            // How the connection ended shows in the streams that were under way.
+            let _ = connection.await;
+        });
+        Ok(Rc::new(Self {
+            origin: origin.into(),
+            ip,
+            send,
+            streams: Cell::new(0),
+            last_used: Cell::new(Instant::now()),
+        }))
+    }
+
+    /// One request and its response.
+    pub async fn exchange(
+        &self,
+        request: &Request<'_>,
+        common: &CommonFields,
+        limits: &Limits,
+        watch: &mut Watch<'_>,
+        progress: &mut Progress,
+    ) -> Result<Received, Failure> {
+        let _stream = StreamCount::new(&self.streams);
+        self.last_used.set(Instant::now());
+        let now = Instant::now();
+        progress.sent = Some(now);
+        watch.sending(now);
+        let message = message(request, common)?;
+        let asked = async {
+            let mut send = self.send.clone().ready().await?;
+            send.send_request(message, true)?.0.await
+        };
+        let response = watch.guard(asked).await?.map_err(|error| failure_of(&error))?;
+        let (parts, mut stream) = response.into_parts();
+        if parts.headers.len() > limits.header_fields {
+            return Err(Failure::HeaderTooLarge);
+        }
+        let head = synthesise(parts.status, &parts.headers);
+        progress.first_byte = Some(Instant::now());
+        progress.bytes_received += head.len() as u64;
+        watch.arrived(head.len());
+        let mut body = Body::default();
+        while let Some(data) = watch.guard(stream.data()).await? {
+            let data = data.map_err(|error| failure_of(&error))?;
+            progress.bytes_received += data.len() as u64;
+            watch.arrived(data.len());
+            // A stream that is already closed needs no more room.
+            let _ = stream.flow_control().release_capacity(data.len());
+            body.push(data);
+            if body.len() > limits.body_bytes {
+                return Err(Failure::BodyTooLarge);
+            }
+        }
+        let payload = body.into_bytes();
+        Ok(Received {
+            facts: HeadFacts {
+                status: parts.status.as_u16(),
+                protocol: Protocol::Http2,
+                framing: Framing::None,
+                keep_alive: true,
+                encoded: parts.headers.contains_key(http::header::CONTENT_ENCODING),
+            },
+            head,
+            raw_body: payload.clone(),
+            payload,
+            reusable: false,
+        })
+    }
+}
+
+/// Collects a body; one in a single piece is not copied.
+#[derive(Default)]
+struct Body {
+    first: Bytes,
+    joined: BytesMut,
+}
+
+impl Body {
+    fn len(&self) -> usize {
+        self.first.len().max(self.joined.len())
+    }
+
+    fn push(&mut self, data: Bytes) {
+        if self.first.is_empty() {
+            self.first = data;
+            return;
+        }
+        if self.joined.is_empty() {
+            self.joined.extend_from_slice(&self.first);
+        }
+        self.joined.extend_from_slice(&data);
+    }
+
+    fn into_bytes(self) -> Bytes {
+        if self.joined.is_empty() {
+            self.first
+        } else {
+            self.joined.freeze()
+        }
+    }
+}
+
+fn message(request: &Request<'_>, common: &CommonFields) -> Result<http::Request<()>, Failure> {
+    let mut message = http::Request::new(());
+    *message.uri_mut() = uri(request.url.as_str()).ok_or(Failure::BadResponse)?;
+    *message.version_mut() = http::Version::HTTP_2;
+    for (name, value) in common.fields(request) {
+        let name = HeaderName::from_bytes(name.as_bytes());
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
+            message.headers_mut().append(name, value);
+        }
+    }
+    Ok(message)
+}
+
+/// A canonical URL may hold, in its query, characters that this type of URI does not take bare.
+fn uri(url: &str) -> Option<Uri> {
+    url.parse().ok().or_else(|| {
+        let mut escaped = String::with_capacity(url.len() + 8);
+        for c in url.chars() {
+            match c {
+                '`' | '<' | '>' | '"' | '{' | '}' | '|' | '^' | '\\' => {
+                    escaped.push_str(&format!("%{:02X}", u32::from(c)))
+                }
+                _ => escaped.push(c),
+            }
+        }
+        escaped.parse().ok()
+    })
+}
+
+fn synthesise(status: StatusCode, fields: &HeaderMap) -> Bytes {
+    let size: usize = fields
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 4)
+        .sum();
+    let mut head = Vec::with_capacity(size + 48);
+    head.extend_from_slice(b"HTTP/1.1 ");
+    head.extend_from_slice(status.as_str().as_bytes());
+    head.push(b' ');
+    head.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
+    head.extend_from_slice(b"\r\n");
+    for (name, value) in fields {
+        head.extend_from_slice(name.as_str().as_bytes());
+        head.extend_from_slice(b": ");
+        head.extend_from_slice(value.as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    Bytes::from(head)
+}
+
+fn failure_of(error: &h2::Error) -> Failure {
+    // What the other side or the network did is a loss; what this side found wrong with the bytes is a bad response.
+    if error.is_io() || error.is_go_away() || error.is_remote() {
+        Failure::ConnectionLost
+    } else {
+        Failure::BadResponse
+    }
+}
+
+/// The sessions of one fetcher, at most one per origin.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    by_origin: RefCell<HashMap<HostKey, Rc<Session>>>,
+}
+
+impl Sessions {
+    /// A session that can take one more request.
+    pub fn get(&self, origin: &str) -> Option<Rc<Session>> {
+        let sessions = self.by_origin.borrow();
+        let session = sessions.get(&HostKey::of(origin))?;
+        (*session.origin == *origin && session.streams.get() < MAX_STREAMS).then(|| Rc::clone(session))
+    }
+
+    pub fn put(&self, session: &Rc<Session>) {
+        let key = HostKey::of(&session.origin);
+        self.by_origin.borrow_mut().insert(key, Rc::clone(session));
+    }
+
+    /// Forgets a session that failed; requests still under way on it keep it open.
+    pub fn remove(&self, session: &Rc<Session>) {
+        let mut sessions = self.by_origin.borrow_mut();
+        let key = HostKey::of(&session.origin);
+        if sessions.get(&key).is_some_and(|own| Rc::ptr_eq(own, session)) {
+            sessions.remove(&key);
+        }
+    }
+
+    /// Closes the session that was idle longest. False if all are busy.
+    pub fn close_oldest(&self) -> bool {
+        let mut sessions = self.by_origin.borrow_mut();
+        let idle = sessions.iter().filter(|(_, session)| session.streams.get() == 0);
+        let oldest = idle.min_by_key(|(_, session)| session.last_used.get());
+        let Some(key) = oldest.map(|(key, _)| *key) else {
+            return false;
+        };
+        sessions.remove(&key).is_some()
+    }
+
+    /// Closes sessions without a request since `before`.
+    pub fn expire(&self, before: Instant) {
+        self.by_origin
+            .borrow_mut()
+            .retain(|_, session| session.streams.get() > 0 || session.last_used.get() > before);
+    }
+
+    pub fn clear(&self) {
+        self.by_origin.borrow_mut().clear();
+    }
+}
+
+/// Counts a stream, even if its fetch is dropped half-way.
+struct StreamCount<'a>(&'a Cell<usize>);
+
+impl<'a> StreamCount<'a> {
+    fn new(count: &'a Cell<usize>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for StreamCount<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_with_odd_queries_can_be_asked_for() {
+        for url in [
+            "https://a.test/",
+            "https://a.test/x?q=`a`|{b}",
+            "https://[::1]:8443/%20?\"<>",
+        ] {
+            assert!(uri(url).is_some(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_synthesised_head_reads_like_one() {
+        let mut fields = HeaderMap::new();
+        fields.append("content-type", HeaderValue::from_static("text/html"));
+        fields.append("x-robots-tag", HeaderValue::from_static("noindex"));
+        let head = synthesise(StatusCode::OK, &fields);
+        assert_eq!(
+            head,
+            "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nx-robots-tag: noindex\r\n\r\n"
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! The connections of one fetcher: how many may be open, and which are idle.
+//!
+//! Promise: never more than the limit open; idle ones are bounded per origin, given up when old, and closed, oldest
+//! first, when their slot is needed. A fetch that finds every slot busy waits; it is never refused.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeMap, HashMap},
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use lycosa_types::HostKey;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
+
+use crate::{http2::Sessions, options::PoolLimits, stream::Stream};
+
+/// The right to have one connection open; given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    _permit: OwnedSemaphorePermit,
+    open: Arc<AtomicUsize>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// An open HTTP/1 connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub stream: Stream,
+    /// `scheme://host:port`; compared in full, so that no two origins can be mixed up by a hash.
+    pub origin: Box<str>,
+    pub ip: IpAddr,
+    /// Requests served so far.
+    pub served: u32,
+    pub _slot: Slot,
+}
+
+#[derive(Debug)]
+struct Idle {
+    sequence: u64,
+    connection: Connection,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    by_origin: HashMap<HostKey, Vec<Idle>, foldhash::fast::FixedState>,
+    /// Oldest first: when each idle connection was put back, and whose it is.
+    by_age: BTreeMap<u64, (Instant, HostKey)>,
+    next_sequence: u64,
+}
+
+impl Shelf {
+    fn remove(&mut self, key: HostKey, sequence: u64) -> Option<Connection> {
+        let idle = self.by_origin.get_mut(&key)?;
+        let at = idle.iter().position(|one| one.sequence == sequence)?;
+        let found = idle.remove(at);
+        if idle.is_empty() {
+            self.by_origin.remove(&key);
+        }
+        Some(found.connection)
+    }
+
+    fn remove_oldest(&mut self) -> Option<Connection> {
+        let (sequence, (_, key)) = self.by_age.pop_first()?;
+        self.remove(key, sequence)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Pool {
+    limits: PoolLimits,
+    slots: Arc<Semaphore>,
+    open: Arc<AtomicUsize>,
+    waiting: Cell<usize>,
+    shelf: RefCell<Shelf>,
+    /// HTTP/2 connections, which are never taken out: their requests share them.
+    pub sessions: Sessions,
+}
+
+impl Pool {
+    /// `open` counts the connections of all pools.
+    pub fn new(limits: PoolLimits, open: Arc<AtomicUsize>) -> Self {
+        let slots = limits.connections.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            slots: Arc::new(Semaphore::new(slots)),
+            limits,
+            open,
+            waiting: Cell::new(0),
+            shelf: RefCell::default(),
+            sessions: Sessions::default(),
+        }
+    }
+
+    /// An idle connection to this origin that still looks alive; the one used last, for it is the least likely to
+    /// have been given up by the server.
+    pub fn take(&self, origin: &str) -> Option<Connection> {
+        let key = HostKey::of(origin);
+        let shelf = &mut *self.shelf.borrow_mut();
+        loop {
+            let idle = shelf.by_origin.get_mut(&key)?;
+            let at = idle.iter().rposition(|one| *one.connection.origin == *origin)?;
+            let Idle {
+                sequence,
+                mut connection,
+            } = idle.remove(at);
+            if idle.is_empty() {
+                shelf.by_origin.remove(&key);
+            }
+            let put_back = shelf.by_age.remove(&sequence).map(|(since, _)| since);
+            let is_fresh = put_back.is_some_and(|since| since.elapsed() < self.limits.idle);
+            if is_fresh && connection.stream.is_quiet() {
+                return Some(connection);
+            }
+        }
+    }
+
+    /// Keeps a connection for the next request to its origin, or closes it.
+    pub fn put(&self, connection: Connection) {
+        let wanted = self.waiting.get() > 0 || connection.served >= self.limits.requests_per_connection;
+        if wanted || self.limits.idle_per_origin == 0 {
+            return;
+        }
+        let key = HostKey::of(&connection.origin);
+        let now = Instant::now();
+        let shelf = &mut *self.shelf.borrow_mut();
+        let sequence = shelf.next_sequence;
+        shelf.next_sequence += 1;
+        let idle = shelf.by_origin.entry(key).or_default();
+        if idle.len() >= self.limits.idle_per_origin {
+            let oldest = idle.remove(0);
+            shelf.by_age.remove(&oldest.sequence);
+        }
+        idle.push(Idle { sequence, connection });
+        shelf.by_age.insert(sequence, (now, key));
+        self.expire_on(shelf, now);
+    }
+
+    /// Closes idle connections that are too old.
+    pub fn expire(&self) {
+        let now = Instant::now();
+        self.expire_on(&mut self.shelf.borrow_mut(), now);
+        if let Some(before) = now.checked_sub(self.limits.idle) {
+            self.sessions.expire(before);
+        }
+    }
+
+    fn expire_on(&self, shelf: &mut Shelf, now: Instant) {
+        while let Some((_, (since, _))) = shelf.by_age.first_key_value() {
+            if now.saturating_duration_since(*since) < self.limits.idle {
+                break;
+            }
+            shelf.remove_oldest();
+        }
+    }
+
+    /// Closes every idle connection.
+    pub fn clear(&self) {
+        let shelf = &mut *self.shelf.borrow_mut();
+        shelf.by_origin.clear();
+        shelf.by_age.clear();
+        self.sessions.clear();
+    }
+
+    pub fn idle(&self) -> usize {
+        self.shelf.borrow().by_age.len()
+    }
+
+    /// A slot for a new connection: a free one, that of the oldest idle connection, or the next that comes free.
+    pub async fn slot(&self) -> Option<Slot> {
+        let permit = match Arc::clone(&self.slots).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                let closed = self.shelf.borrow_mut().remove_oldest();
+                if closed.is_none() {
+                    self.sessions.close_oldest();
+                }
+                drop(closed);
+                let _waiting = Waiting::new(&self.waiting);
+                Arc::clone(&self.slots).acquire_owned().await.ok()?
+            }
+        };
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Some(Slot {
+            _permit: permit,
+            open: Arc::clone(&self.open),
+        })
+    }
+}
+
+/// Counts a fetch that waits for a slot, even if it is dropped while waiting.
+struct Waiting<'a>(&'a Cell<usize>);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a Cell<usize>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}

@@ -1,0 +1,60 @@
+//! What all fetchers of a process share: the network guard, static answers, the DNS cache, the TLS configuration and
+//! the count of open connections.
+
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use crate::{
+    dns::{Dns, DnsOptions},
+    guard::NetGuard,
+    overrides::Overrides,
+    tls::{Tls, TlsOptions, TlsSetupError},
+};
+
+/// What the shared parts are told.
+#[derive(Clone, Debug, Default)]
+pub struct SharedOptions {
+    pub guard: NetGuard,
+    pub overrides: Overrides,
+    pub dns: DnsOptions,
+    pub tls: TlsOptions,
+}
+
+/// Made once, then handed to every [`crate::Fetcher`].
+pub struct Shared {
+    pub(crate) guard: NetGuard,
+    pub(crate) overrides: Overrides,
+    pub(crate) dns: Dns,
+    pub(crate) tls: Tls,
+    pub(crate) http2: bool,
+    pub(crate) open: Arc<AtomicUsize>,
+}
+
+impl Shared {
+    /// Fails only on root certificates that cannot be used.
+    pub fn new(options: SharedOptions) -> Result<Arc<Self>, TlsSetupError> {
+        Ok(Arc::new(Self {
+            tls: Tls::new(&options.tls)?,
+            http2: options.tls.http2,
+            guard: options.guard,
+            overrides: options.overrides,
+            dns: Dns::new(options.dns),
+            open: Arc::default(),
+        }))
+    }
+
+    /// Connections open now, over all fetchers.
+    pub fn open_connections(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Host names that were seen to resolve to this address; some of them, where there are many.
+    pub fn names_of(&self, address: IpAddr) -> Vec<Box<str>> {
+        self.dns.names_of(address)
+    }
+}
