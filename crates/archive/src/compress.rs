@@ -34,6 +34,14 @@ impl Compression {
     }
 }
 
+impl Compression {
+    /// Bytes between two records that belong to neither: the line ends that close a plain record. In a member they are
+    /// inside.
+    pub(crate) fn gap_bytes(self) -> u8 {
+        if self == Self::None { 4 } else { 0 }
+    }
+}
+
 /// Scratch larger than this is given back after use, so that one huge body does not stay in memory for ever.
 const KEEP_BYTES: usize = 4 << 20;
 

@@ -50,7 +50,8 @@ pub enum MemberKind {
     Metadata,
 }
 
-/// A record's place in [`EncodedVisit::bytes`].
+/// A record's place in [`EncodedVisit::bytes`]. Between plain records lie four bytes of line ends that belong to none,
+/// by the custom of the indexing tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     pub kind: MemberKind,
@@ -129,11 +130,19 @@ impl Encoder {
     }
 
     fn response(&mut self, exchange: &Exchange<'_>, visit: &mut EncodedVisit) -> Result<(), EncodeError> {
-        let facts = read_head(exchange.response_head);
-        let digest = payload_digest(exchange, facts.end);
-        let revisit_of = exchange
-            .revisit_of
-            .filter(|first| first.payload_digest.is_none_or(|d| d == digest));
+        let mut facts = read_head(exchange.response_head);
+        let block;
+        let digest = if facts.whole && facts.end == exchange.response_head.len() {
+            PayloadDigest::of(exchange.raw_body)
+        } else {
+            // A head that ends early, or does not end, for whoever reads the record: say what they will find.
+            block = [exchange.response_head, exchange.raw_body].concat();
+            facts = read_head(&block);
+            PayloadDigest::of(block.get(facts.end..).unwrap_or_default())
+        };
+        let revisit_of = exchange.revisit_of.filter(|first| {
+            facts.end == exchange.response_head.len() && first.payload_digest.is_none_or(|d| d == digest)
+        });
         let kind = if revisit_of.is_some() {
             MemberKind::Revisit
         } else {
@@ -238,7 +247,7 @@ impl Encoder {
         visit.members.push(Member {
             kind,
             offset: offset as u64,
-            length: (visit.bytes.len() - offset) as u64,
+            length: (visit.bytes.len() - offset) as u64 - u64::from(self.packer.compression().gap_bytes()),
         });
         if self.record.capacity() > 4 << 20 {
             self.record = Vec::new();
@@ -269,14 +278,6 @@ impl Encoder {
         let mut member = Vec::new();
         self.packer.pack(&self.record, Effort::Dense, &mut member)?;
         Ok(member)
-    }
-}
-
-/// See [`crate::digest`] for what is hashed. A head that the tools see ending early makes the rest of it payload.
-fn payload_digest(exchange: &Exchange<'_>, head_end: usize) -> PayloadDigest {
-    match exchange.response_head.get(head_end..) {
-        Some(rest) if !rest.is_empty() => PayloadDigest::of(&[rest, exchange.raw_body].concat()),
-        _ => PayloadDigest::of(exchange.raw_body),
     }
 }
 

@@ -14,6 +14,8 @@ pub struct HeadFacts<'a> {
     pub mime: Option<String>,
     /// Where the payload starts.
     pub end: usize,
+    /// Whether the blank line was there, or the bytes ended before it.
+    pub whole: bool,
 }
 
 /// What the tools strip from line ends.
@@ -40,13 +42,17 @@ fn trim_end(line: Cow<'_, str>) -> Cow<'_, str> {
 struct Lines<'a> {
     block: &'a [u8],
     at: usize,
+    /// Whether the last line had its end.
+    ended: bool,
 }
 
 impl<'a> Lines<'a> {
     /// The next line, stripped; empty at the end of the block.
     fn next(&mut self) -> Cow<'a, str> {
         let rest = self.block.get(self.at..).unwrap_or_default();
-        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+        let line_end = memchr::memchr(b'\n', rest);
+        self.ended = line_end.is_some();
+        let length = line_end.map_or(rest.len(), |at| at + 1);
         self.at += length;
         trim_end(decode(rest.get(..length).unwrap_or_default()))
     }
@@ -54,11 +60,16 @@ impl<'a> Lines<'a> {
 
 /// Reads the head at the start of `block` (a head, or a head and its body).
 pub fn read_head(block: &[u8]) -> HeadFacts<'_> {
-    let mut lines = Lines { block, at: 0 };
+    let mut lines = Lines {
+        block,
+        at: 0,
+        ended: false,
+    };
     let first = lines.next();
     if first.is_empty() {
         return HeadFacts {
             end: lines.at,
+            whole: lines.ended,
             ..HeadFacts::default()
         };
     }
@@ -98,6 +109,7 @@ pub fn read_head(block: &[u8]) -> HeadFacts<'_> {
         status: Some(status),
         mime,
         end: lines.at,
+        whole: lines.ended,
     }
 }
 

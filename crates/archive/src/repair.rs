@@ -118,12 +118,13 @@ fn cut_at(segment: Segment, known: DurableEnd) -> Result<Repaired, ArchiveError>
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(ArchiveError::io("reading", &index_path)(error)),
     };
+    let gap = segment.gap_bytes();
     let (mut kept, mut covered) = (0, 0);
     for line in lines.split_inclusive(|&b| b == b'\n') {
         match read_place(line) {
-            Some((offset, length)) if offset >= covered && offset.saturating_add(length) <= known.offset => {
+            Some((offset, length)) if offset >= covered && place_end(offset, length, gap) <= known.offset => {
                 kept += line.len();
-                covered = offset + length;
+                covered = place_end(offset, length, gap);
             }
             _ => break,
         }
@@ -146,11 +147,14 @@ fn cut_at(segment: Segment, known: DurableEnd) -> Result<Repaired, ArchiveError>
     }
 }
 
+fn place_end(offset: u64, length: u64, gap: u64) -> u64 {
+    offset.saturating_add(length).saturating_add(gap)
+}
+
 /// Walks the records from `from` on and finds the end of the last whole one. The index becomes `lines` and a line for
 /// each record walked over. None if there is no whole record at all.
 fn walk(segment: Segment, from: u64, lines: Vec<u8>) -> Result<Option<Repaired>, ArchiveError> {
-    let walked = whole_end(&segment, from, lines)?;
-    let (end, lines) = walked;
+    let (end, lines) = whole_end(&segment, from, lines)?;
     if end == 0 {
         return Ok(None);
     }
@@ -186,6 +190,9 @@ pub(crate) fn whole_end(
     loop {
         match reader.next_record() {
             Ok(Some(placed)) => {
+                if reader.offset() != place_end(placed.offset, placed.length, segment.gap_bytes()) {
+                    break;
+                }
                 whole_lines = push_line(&mut lines, &placed, &segment.name);
                 end = reader.offset();
             }

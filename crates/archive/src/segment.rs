@@ -35,6 +35,15 @@ impl Segment {
         }
     }
 
+    /// Bytes between its records that belong to none.
+    pub(crate) fn gap_bytes(&self) -> u64 {
+        if self.name.ends_with(".warc") {
+            u64::from(Compression::None.gap_bytes())
+        } else {
+            0
+        }
+    }
+
     /// Where the records are now.
     pub fn path(&self) -> PathBuf {
         if self.open {

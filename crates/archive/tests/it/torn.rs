@@ -7,7 +7,7 @@ use lycosa_archive::{Archive, ArchiveError, Compression, DurableEnd, read_span, 
 use lycosa_types::ArchiveSpan;
 
 use crate::round_trip::ALL;
-use crate::sample::{encode, open, options, sample};
+use crate::sample::{Sample, encode, open, options, sample};
 
 /// Two visits; returns their spans, the end of each, and the bytes of records and index.
 struct Written {
@@ -21,10 +21,18 @@ fn record_file(dir: &Path, compression: Compression) -> std::path::PathBuf {
     dir.join(format!("test-00001.{}.open", compression.extension()))
 }
 
+/// A sample with a small body, since some tests try every byte.
+fn short(number: u64) -> Sample {
+    let mut sample = sample(number);
+    sample.head = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+    sample.raw.truncate(100);
+    sample
+}
+
 fn write_two(dir: &Path, compression: Compression) -> Written {
     let mut archive = open(dir, compression);
     let mut one = |n| {
-        let span = archive.append(&encode(&sample(n), compression)).unwrap();
+        let span = archive.append(&encode(&short(n), compression)).unwrap();
         (span, archive.sync().unwrap())
     };
     let ((a, a_end), (b, b_end)) = (one(5), one(6));
