@@ -12,11 +12,12 @@
 //! | [`encode`] | the visit as the bytes of its records |
 //! | [`compress`] | one record, one member |
 //! | [`digest`] | the payload digest and what it covers |
-//! | [`head`], [`surt`], [`cdxj`], [`index`] | what an index line says |
+//! | [`head`], [`surt`], [`cdxj`], `index` | what an index line says |
 //! | [`segment`] | files and their names |
-//! | [`writer`], [`tail`] | appending, syncing, rotating |
-//! | [`repair`] | torn tails and sealing |
+//! | [`writer`], `tail` | appending, syncing, rotating |
+//! | `repair` | torn tails and sealing |
 //! | [`record`], [`reader`], [`dictionary`], [`payload`] | the way back |
+//! | [`merge`], [`export`], [`wacz`] | the archive for others |
 
 pub mod cdxj;
 pub mod compress;
@@ -26,8 +27,10 @@ pub mod digest;
 pub mod encode;
 pub mod error;
 pub mod exchange;
+pub mod export;
 pub mod head;
 mod index;
+pub mod merge;
 pub mod payload;
 pub mod reader;
 pub mod record;
@@ -35,6 +38,7 @@ mod repair;
 pub mod segment;
 pub mod surt;
 mod tail;
+pub mod wacz;
 pub mod writer;
 
 pub use compress::Compression;
@@ -42,9 +46,12 @@ pub use digest::PayloadDigest;
 pub use encode::{EncodeError, EncodedVisit, Encoder, EncoderOptions, Member, MemberKind};
 pub use error::{ArchiveError, ReadError};
 pub use exchange::{Exchange, RevisitOf, RevisitReason, Truncation};
+pub use export::export_warc;
+pub use merge::MergedIndex;
 pub use payload::{HttpResponse, http_response};
 pub use reader::{PlacedRecord, RecordReader, SpanReader, read_segment, read_span, records};
 pub use record::{ReadLimits, Record};
 pub use segment::{Segment, segments};
 pub use surt::surt;
+pub use wacz::{PackageInfo, PackageReport, Page, export_wacz};
 pub use writer::{Archive, ArchiveOptions, DurableEnd};
