@@ -1,0 +1,193 @@
+//! The few things an index needs from an HTTP head: status, content type, where the payload starts.
+//!
+//! The rules (what ends the head, how lines are decoded, what counts as blank) are those of the indexing tools, so that
+//! an index made by them over our segments has the same lines, also for heads that no standard covers.
+
+use std::borrow::Cow;
+
+/// What was read from a head.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct HeadFacts<'a> {
+    /// The first word after the protocol. None if there is no head at all.
+    pub status: Option<Cow<'a, str>>,
+    /// The content type up to the first `;` or blank. None if there is no such header.
+    pub mime: Option<String>,
+    /// Where the payload starts.
+    pub end: usize,
+    /// Whether the blank line was there, or the bytes ended before it.
+    pub whole: bool,
+}
+
+/// What the tools strip from line ends.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// UTF-8 if it is, Latin-1 if not.
+fn decode(line: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(line) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(line.iter().map(|&b| char::from(b)).collect()),
+    }
+}
+
+fn trim_end(line: Cow<'_, str>) -> Cow<'_, str> {
+    match line {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim_end_matches(is_blank)),
+        Cow::Owned(text) => Cow::Owned(text.trim_end_matches(is_blank).to_owned()),
+    }
+}
+
+/// Lines without their ends, with the offset after each.
+struct Lines<'a> {
+    block: &'a [u8],
+    at: usize,
+    /// Whether the last line had its end.
+    ended: bool,
+}
+
+impl<'a> Lines<'a> {
+    /// The next line, stripped; empty at the end of the block.
+    fn next(&mut self) -> Cow<'a, str> {
+        let rest = self.block.get(self.at..).unwrap_or_default();
+        let line_end = memchr::memchr(b'\n', rest);
+        self.ended = line_end.is_some();
+        let length = line_end.map_or(rest.len(), |at| at + 1);
+        self.at += length;
+        trim_end(decode(rest.get(..length).unwrap_or_default()))
+    }
+}
+
+/// Reads the head at the start of `block` (a head, or a head and its body).
+pub fn read_head(block: &[u8]) -> HeadFacts<'_> {
+    let mut lines = Lines {
+        block,
+        at: 0,
+        ended: false,
+    };
+    let first = lines.next();
+    if first.is_empty() {
+        return HeadFacts {
+            end: lines.at,
+            whole: lines.ended,
+            ..HeadFacts::default()
+        };
+    }
+    let status = match &first {
+        Cow::Borrowed(text) => Cow::Borrowed(status_word(text)),
+        Cow::Owned(text) => Cow::Owned(status_word(text).to_owned()),
+    };
+    let mut mime = None;
+    let mut line = lines.next();
+    while !line.is_empty() {
+        let next = lines.next();
+        let wanted = mime.is_none()
+            && line
+                .split_once(':')
+                .is_some_and(|(name, _)| is_content_type(name));
+        let mut value = String::new();
+        if let (true, Some((_, text))) = (wanted, line.split_once(':')) {
+            value.push_str(text.trim_start_matches(is_blank));
+        }
+        let mut next = next;
+        while next.starts_with([' ', '\t']) {
+            if wanted {
+                value.push_str(&next);
+            }
+            next = lines.next();
+        }
+        if wanted {
+            let end = value
+                .find(|c: char| c == ';' || is_blank(c))
+                .unwrap_or(value.len());
+            value.truncate(end);
+            mime = Some(value);
+        }
+        line = next;
+    }
+    HeadFacts {
+        status: Some(status),
+        mime,
+        end: lines.at,
+        whole: lines.ended,
+    }
+}
+
+fn is_content_type(name: &str) -> bool {
+    name.trim_end_matches([' ', '\t'])
+        .eq_ignore_ascii_case("content-type")
+}
+
+/// `HTTP/1.1 200 OK` → `200`.
+fn status_word(first: &str) -> &str {
+    let rest = first
+        .split_once(' ')
+        .map_or("", |(_, rest)| rest)
+        .trim_matches(is_blank);
+    rest.split(' ').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn facts(block: &str) -> (Option<String>, Option<String>, usize) {
+        let facts = read_head(block.as_bytes());
+        (facts.status.map(Cow::into_owned), facts.mime, facts.end)
+    }
+
+    #[test]
+    fn ordinary_and_odd_heads() {
+        let some = |s: &str| Some(s.to_owned());
+        for (head, status, mime) in [
+            (
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n",
+                some("200"),
+                some("text/html"),
+            ),
+            (
+                "HTTP/1.0 404\nCONTENT-type :\ta/b c\n\n",
+                some("404"),
+                some("a/b"),
+            ),
+            ("HTTP/1.1  301  Moved\r\nX: y\r\n\r\n", some("301"), None),
+            ("HTTP/1.1\r\n\r\n", some(""), None),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Type:\r\n text/plain\r\n\r\n",
+                some("200"),
+                some(""),
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Type: ;x\r\nContent-Type: b/c\r\n\r\n",
+                some("200"),
+                some(""),
+            ),
+            ("\r\n", None, None),
+            ("", None, None),
+        ] {
+            let body = if head.is_empty() { "" } else { "body: x" };
+            assert_eq!(
+                facts(&format!("{head}{body}")),
+                (status, mime, head.len()),
+                "{head:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_line_of_blanks_ends_the_head() {
+        let head = "HTTP/1.1 200 OK\r\nA: b\r\n  \r\n";
+        assert_eq!(
+            facts(&format!("{head}Content-Type: x/y\r\n\r\n")),
+            (Some("200".into()), None, head.len())
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_data(block in proptest::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(read_head(&block).end <= block.len());
+        }
+    }
+}

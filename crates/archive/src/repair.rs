@@ -1,0 +1,237 @@
+//! Bringing an archive directory back into a known shape after a crash, and sealing segments so that a crash can be told.
+//!
+//! Sealing: records durable → sorted index written beside under a temporary name and renamed → segment renamed → open
+//! index removed → directory synced. Whatever step a crash hits, the names tell which, and [`repair`] goes on from there.
+
+use std::fs::{self, File};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crate::cdxj::read_place;
+use crate::dictionary;
+use crate::error::{ArchiveError, ReadError};
+use crate::index::push_line;
+use crate::reader::RecordReader;
+use crate::record::ReadLimits;
+use crate::segment::{Segment, segments, sync_dir};
+use crate::writer::DurableEnd;
+
+/// An open segment that may be written on.
+#[derive(Debug)]
+pub(crate) struct Repaired {
+    pub segment: Segment,
+    pub end: u64,
+    pub index_end: u64,
+}
+
+/// Cuts torn tails. Returns the open segment to go on with, if there is one; any other open segment is sealed.
+pub(crate) fn repair(dir: &Path, known: Option<DurableEnd>) -> Result<Option<Repaired>, ArchiveError> {
+    let mut going_on = None;
+    let found = segments(dir)?;
+    if let Some(known) = known.filter(|k| k.offset > 0)
+        && !found.iter().any(|s| s.number == known.segment)
+    {
+        return Err(lost(known, 0));
+    }
+    for segment in found {
+        if !segment.open {
+            if let Some(known) = known.filter(|k| k.segment == segment.number) {
+                let length = file_length(&segment.path())?;
+                if length < known.offset {
+                    return Err(lost(known, length));
+                }
+            }
+            remove_if_there(&segment.open_index_path())?;
+            continue;
+        }
+        // A sorted index beside an open segment: sealing stopped half-way.
+        remove_if_there(&segment.sealed_index_path())?;
+        let repaired = match known {
+            Some(known) if known.segment < segment.number => None,
+            Some(known) if known.segment == segment.number => Some(cut_at(segment.clone(), known)?),
+            _ => walk(segment.clone(), 0, Vec::new())?,
+        };
+        match repaired {
+            // Nothing whole in it: the number is free for the next segment.
+            None => {
+                remove_if_there(&segment.open_path())?;
+                remove_if_there(&segment.open_index_path())?;
+            }
+            Some(repaired) => {
+                if let Some(earlier) = going_on.replace(repaired) {
+                    truncate(&earlier)?;
+                    seal(&earlier.segment)?;
+                }
+            }
+        }
+    }
+    sync_dir(dir)?;
+    Ok(going_on)
+}
+
+fn lost(known: DurableEnd, actual: u64) -> ArchiveError {
+    ArchiveError::Lost {
+        segment: known.segment,
+        expected: known.offset,
+        actual,
+    }
+}
+
+fn file_length(path: &Path) -> Result<u64, ArchiveError> {
+    Ok(fs::metadata(path)
+        .map_err(ArchiveError::io("reading", path))?
+        .len())
+}
+
+fn remove_if_there(path: &Path) -> Result<(), ArchiveError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(ArchiveError::io("removing", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn truncate(repaired: &Repaired) -> Result<(), ArchiveError> {
+    for (path, length) in [
+        (repaired.segment.open_path(), repaired.end),
+        (repaired.segment.open_index_path(), repaired.index_end),
+    ] {
+        File::options()
+            .write(true)
+            .open(&path)
+            .and_then(|file| file.set_len(length).and_then(|()| file.sync_all()))
+            .map_err(ArchiveError::io("truncating", &path))?;
+    }
+    Ok(())
+}
+
+/// Trusts everything up to the known end, keeps the index lines that lie before it and adds those that are missing.
+fn cut_at(segment: Segment, known: DurableEnd) -> Result<Repaired, ArchiveError> {
+    let length = file_length(&segment.open_path())?;
+    if length < known.offset {
+        return Err(lost(known, length));
+    }
+    let index_path = segment.open_index_path();
+    let lines = match fs::read(&index_path) {
+        Ok(lines) => lines,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(ArchiveError::io("reading", &index_path)(error)),
+    };
+    let gap = segment.gap_bytes();
+    let (mut kept, mut covered) = (0, 0);
+    for line in lines.split_inclusive(|&b| b == b'\n') {
+        match read_place(line) {
+            Some((offset, length)) if offset >= covered && place_end(offset, length, gap) <= known.offset => {
+                kept += line.len();
+                covered = place_end(offset, length, gap);
+            }
+            _ => break,
+        }
+    }
+    let mut lines = lines;
+    lines.truncate(kept);
+    let number = segment.number;
+    let file = File::options()
+        .write(true)
+        .open(segment.open_path())
+        .map_err(ArchiveError::io("opening", &segment.open_path()))?;
+    file.set_len(known.offset)
+        .map_err(ArchiveError::io("truncating", &segment.open_path()))?;
+    match walk(segment, covered, lines)? {
+        Some(repaired) if repaired.end == known.offset => Ok(repaired),
+        _ => Err(ArchiveError::NotABoundary {
+            segment: number,
+            offset: known.offset,
+        }),
+    }
+}
+
+fn place_end(offset: u64, length: u64, gap: u64) -> u64 {
+    offset.saturating_add(length).saturating_add(gap)
+}
+
+/// Walks the records from `from` on and finds the end of the last whole one. The index becomes `lines` and a line for
+/// each record walked over. None if there is no whole record at all.
+fn walk(segment: Segment, from: u64, lines: Vec<u8>) -> Result<Option<Repaired>, ArchiveError> {
+    let (end, lines) = whole_end(&segment, from, lines)?;
+    if end == 0 {
+        return Ok(None);
+    }
+    let index_path = segment.open_index_path();
+    write_durably(&index_path, &lines)?;
+    Ok(Some(Repaired {
+        segment,
+        end,
+        index_end: lines.len() as u64,
+    }))
+}
+
+/// The end of the last whole record of an open segment and the index up to there.
+pub(crate) fn whole_end(
+    segment: &Segment,
+    from: u64,
+    mut lines: Vec<u8>,
+) -> Result<(u64, Vec<u8>), ArchiveError> {
+    let path = segment.path();
+    let mut file = File::open(&path).map_err(ArchiveError::io("opening", &path))?;
+    // A torn dictionary leaves nothing readable behind it; the walk then finds no whole record.
+    let dictionary = dictionary::read_from(&mut file, &path).unwrap_or_default();
+    file.seek(SeekFrom::Start(from))
+        .map_err(ArchiveError::io("seeking in", &path))?;
+    let mut reader = RecordReader::new(
+        BufReader::with_capacity(1 << 18, file),
+        from,
+        ReadLimits::default(),
+    )
+    .with_dictionary(dictionary);
+    let mut end = from;
+    let mut whole_lines = lines.len();
+    loop {
+        match reader.next_record() {
+            Ok(Some(placed)) => {
+                if reader.offset() != place_end(placed.offset, placed.length, segment.gap_bytes()) {
+                    break;
+                }
+                whole_lines = push_line(&mut lines, &placed, &segment.name);
+                end = reader.offset();
+            }
+            Ok(None) => break,
+            Err(ReadError::Io { path, source }) => {
+                return Err(ArchiveError::Read(ReadError::Io { path, source }));
+            }
+            Err(_) => break,
+        }
+    }
+    lines.truncate(whole_lines);
+    Ok((end, lines))
+}
+
+fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), ArchiveError> {
+    File::create(path)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .map_err(ArchiveError::io("writing", path))
+}
+
+/// Sorts the index and gives both files their final names. The records must be durable.
+pub(crate) fn seal(segment: &Segment) -> Result<(), ArchiveError> {
+    let open_index = segment.open_index_path();
+    let mut lines = Vec::new();
+    File::open(&open_index)
+        .and_then(|mut file| file.read_to_end(&mut lines))
+        .map_err(ArchiveError::io("reading", &open_index))?;
+    let temporary = segment.sealed_index_path().with_extension("cdxj.sorting");
+    write_durably(&temporary, &sorted_lines(&lines))?;
+    let rename = |from: &Path, to: &Path| fs::rename(from, to).map_err(ArchiveError::io("renaming", from));
+    rename(&temporary, &segment.sealed_index_path())?;
+    rename(&segment.open_path(), &segment.sealed_path())?;
+    remove_if_there(&open_index)?;
+    sync_dir(&segment.dir)
+}
+
+/// The lines in byte order, which is the order of `LC_ALL=C sort` and of the indexing tools.
+pub(crate) fn sorted_lines(lines: &[u8]) -> Vec<u8> {
+    let mut parts: Vec<&[u8]> = lines.split_inclusive(|&b| b == b'\n').collect();
+    parts.sort_unstable();
+    parts.concat()
+}

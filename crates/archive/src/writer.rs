@@ -1,0 +1,262 @@
+//! The writing end of an archive: one thread appends, groups of visits are made durable together.
+//!
+//! Promise: after [`Archive::sync`] returned, every span handed out before can be read back, whatever happens to the
+//! machine. After a failed write or sync nothing more is written: what the disk holds then is unknown, so the archive is
+//! opened and repaired afresh. Sealed segments never change.
+
+use std::path::{Path, PathBuf};
+use std::{fs, mem};
+
+use lycosa_types::{ArchiveSpan, UnixMs};
+
+use crate::cdxj::push_place;
+use crate::compress::Compression;
+use crate::encode::{EncodedVisit, Encoder, EncoderOptions};
+use crate::error::ArchiveError;
+use crate::repair;
+use crate::segment::{Segment, check_prefix, segments, sync_dir};
+use crate::tail::Tail;
+
+/// How segments are written.
+#[derive(Clone, Debug)]
+pub struct ArchiveOptions {
+    /// A segment is sealed once it is this long; the last visit may exceed it.
+    pub rotate_bytes: u64,
+    /// The start of segment names.
+    pub prefix: String,
+    pub compression: Compression,
+    /// Fields of the warcinfo record, in addition to `format` and `conformsTo`: `software`, `operator`, `robots`, …
+    pub info: Vec<(String, String)>,
+}
+
+impl Default for ArchiveOptions {
+    fn default() -> Self {
+        Self {
+            rotate_bytes: 1 << 30,
+            prefix: "lycosa".to_owned(),
+            compression: Compression::default(),
+            info: vec![(
+                "software".to_owned(),
+                concat!("lycosa/", env!("CARGO_PKG_VERSION")).to_owned(),
+            )],
+        }
+    }
+}
+
+/// A place up to which an archive is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DurableEnd {
+    pub segment: u32,
+    pub offset: u64,
+}
+
+/// The single writer of an archive directory.
+#[derive(Debug)]
+pub struct Archive {
+    dir: PathBuf,
+    options: ArchiveOptions,
+    encoder: Encoder,
+    current: Option<Current>,
+    /// The number of the last segment there is, open or sealed.
+    last: u32,
+    /// The length of segment `last` when it is not open.
+    last_length: u64,
+    poisoned: bool,
+}
+
+#[derive(Debug)]
+struct Current {
+    segment: Segment,
+    records: Tail,
+    index: Tail,
+}
+
+impl Archive {
+    /// Opens or makes an archive. An open segment is walked from its start: a torn tail is cut, its index written anew.
+    pub fn open(dir: &Path, options: ArchiveOptions) -> Result<Self, ArchiveError> {
+        Self::open_at(dir, options, None)
+    }
+
+    /// Opens an archive whose durable end the caller knows from its own records: everything after it in segments that
+    /// are not sealed is cut, without walking what lies before. Sealed segments are left whole.
+    pub fn open_at(
+        dir: &Path,
+        options: ArchiveOptions,
+        known: Option<DurableEnd>,
+    ) -> Result<Self, ArchiveError> {
+        check_prefix(&options.prefix)?;
+        fs::create_dir_all(dir).map_err(ArchiveError::io("creating", dir))?;
+        let opened = repair::repair(dir, known)?;
+        let found = segments(dir)?;
+        let last = found
+            .last()
+            .map_or(0, |s| s.number)
+            .max(known.map_or(0, |k| k.segment));
+        let mut archive = Self {
+            dir: dir.to_owned(),
+            encoder: Encoder::new(EncoderOptions {
+                compression: options.compression,
+            }),
+            options,
+            current: None,
+            last,
+            last_length: 0,
+            poisoned: false,
+        };
+        if let Some(sealed) = found.iter().rfind(|s| !s.open) {
+            let path = sealed.path();
+            archive.last_length = fs::metadata(&path)
+                .map_err(ArchiveError::io("reading", &path))?
+                .len();
+        }
+        if let Some(repaired) = opened {
+            let same_kind = repaired
+                .segment
+                .name
+                .ends_with(&format!(".{}", archive.options.compression.extension()));
+            let current = Current {
+                records: Tail::open(&repaired.segment.open_path(), repaired.end)?,
+                index: Tail::open(&repaired.segment.open_index_path(), repaired.index_end)?,
+                segment: repaired.segment,
+            };
+            archive.current = Some(current);
+            if !same_kind {
+                archive.seal()?;
+            }
+        }
+        Ok(archive)
+    }
+
+    /// Appends a visit and says where its response record is. Not durable before [`Archive::sync`].
+    pub fn append(&mut self, visit: &EncodedVisit) -> Result<ArchiveSpan, ArchiveError> {
+        if self.poisoned {
+            return Err(ArchiveError::Poisoned);
+        }
+        let result = self.try_append(visit);
+        self.poisoned |= matches!(result, Err(ArchiveError::Io { .. }));
+        result
+    }
+
+    fn try_append(&mut self, visit: &EncodedVisit) -> Result<ArchiveSpan, ArchiveError> {
+        if mem::discriminant(&visit.compression) != mem::discriminant(&self.options.compression) {
+            return Err(ArchiveError::Mixed {
+                visit: visit.compression.extension(),
+                archive: self.options.compression.extension(),
+            });
+        }
+        let first = visit.members.first().copied();
+        let length = first.map_or(0, |m| m.length);
+        let span_length = u32::try_from(length).map_err(|_| ArchiveError::TooLarge {
+            bytes: length,
+            limit: u64::from(u32::MAX),
+        })?;
+        if self
+            .current
+            .as_ref()
+            .is_some_and(|c| c.records.end() >= self.options.rotate_bytes)
+        {
+            self.seal_current()?;
+        }
+        let mut current = match self.current.take() {
+            Some(current) => current,
+            None => self.start_segment(visit.at)?,
+        };
+        let offset = current.records.end();
+        let pushed = current.push(visit, offset, length);
+        let segment = current.segment.number;
+        self.current = Some(current);
+        pushed?;
+        Ok(ArchiveSpan {
+            segment,
+            offset,
+            length: span_length,
+        })
+    }
+
+    fn start_segment(&mut self, at: UnixMs) -> Result<Current, ArchiveError> {
+        let number = self.last.checked_add(1).ok_or(ArchiveError::OutOfSegments)?;
+        let segment = Segment::new(&self.dir, &self.options.prefix, number, self.options.compression);
+        let mut fields = vec![
+            ("format".to_owned(), "WARC File Format 1.1".to_owned()),
+            (
+                "conformsTo".to_owned(),
+                "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/".to_owned(),
+            ),
+        ];
+        fields.extend(self.options.info.iter().cloned());
+        let info = self
+            .encoder
+            .warcinfo(at, &segment.name, &fields)
+            .map_err(|e| ArchiveError::Io {
+                action: "encoding the warcinfo of",
+                path: segment.open_path(),
+                source: std::io::Error::other(e),
+            })?;
+        let mut records = Tail::open(&segment.open_path(), 0)?;
+        let index = Tail::open(&segment.open_index_path(), 0)?;
+        sync_dir(&self.dir)?;
+        records.push(&info)?;
+        self.last = number;
+        self.last_length = 0;
+        Ok(Current {
+            segment,
+            records,
+            index,
+        })
+    }
+
+    /// Makes everything appended so far durable. Returns the end up to which the archive now is.
+    pub fn sync(&mut self) -> Result<DurableEnd, ArchiveError> {
+        if self.poisoned {
+            return Err(ArchiveError::Poisoned);
+        }
+        if let Some(current) = &mut self.current
+            && let Err(error) = current.records.sync().and_then(|()| current.index.sync())
+        {
+            self.poisoned = true;
+            return Err(error);
+        }
+        Ok(self.end())
+    }
+
+    /// The end of what was appended, durable or not.
+    pub fn end(&self) -> DurableEnd {
+        DurableEnd {
+            segment: self.last,
+            offset: self
+                .current
+                .as_ref()
+                .map_or(self.last_length, |c| c.records.end()),
+        }
+    }
+
+    /// Closes the current segment for good; the next visit starts a new one.
+    pub fn seal(&mut self) -> Result<(), ArchiveError> {
+        if self.poisoned {
+            return Err(ArchiveError::Poisoned);
+        }
+        let result = self.seal_current();
+        self.poisoned |= result.is_err();
+        result
+    }
+
+    fn seal_current(&mut self) -> Result<(), ArchiveError> {
+        let Some(mut current) = self.current.take() else {
+            return Ok(());
+        };
+        current.records.sync()?;
+        current.index.flush()?;
+        self.last_length = current.records.end();
+        repair::seal(&current.segment)
+    }
+}
+
+impl Current {
+    fn push(&mut self, visit: &EncodedVisit, offset: u64, length: u64) -> Result<(), ArchiveError> {
+        self.records.push(&visit.bytes)?;
+        let line = self.index.buffer();
+        line.extend_from_slice(&visit.line);
+        push_place(line, length, offset, &self.segment.name);
+        self.index.spill()
+    }
+}
