@@ -116,7 +116,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                     response_head: head,
                     raw_body: page,
                     revisit_of: None,
-                    truncated: None,
+                    payload_digest: None,
+            truncated: None,
                     protocol: None,
                     metadata: &metadata,
                 };

@@ -133,7 +133,7 @@ impl Encoder {
         let mut facts = read_head(exchange.response_head);
         let block;
         let digest = if facts.whole && facts.end == exchange.response_head.len() {
-            PayloadDigest::of(exchange.raw_body)
+            exchange.payload_digest.unwrap_or_else(|| PayloadDigest::of(exchange.raw_body))
         } else {
             // A head that ends early, or does not end, for whoever reads the record: say what they will find.
             block = [exchange.response_head, exchange.raw_body].concat();

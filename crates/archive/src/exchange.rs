@@ -22,6 +22,8 @@ pub struct Exchange<'a> {
     pub raw_body: &'a [u8],
     /// An earlier visit that brought the same body: a revisit record is written instead of the body.
     pub revisit_of: Option<RevisitOf<'a>>,
+    /// The digest of `raw_body`, where the caller has worked it out already.
+    pub payload_digest: Option<PayloadDigest>,
     /// Why the body is not whole, if it is not.
     pub truncated: Option<Truncation>,
     /// The protocol, where the head bytes do not tell: HTTP/2 has no head as bytes, so the fetcher writes one in the

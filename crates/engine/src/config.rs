@@ -158,6 +158,30 @@ impl Config {
         Ok(config)
     }
 
+    /// These settings with one key changed. The value is written as in the file; quotes around a word may be left out.
+    pub fn with(&self, key: &str, value: &str) -> Result<Self, ConfigError> {
+        let refuse = |problem: String| ConfigError::Value { key: "--set", problem };
+        let mut table: toml::Table = self.to_toml().parse().map_err(|error| refuse(format!("{error}")))?;
+        let parsed = format!("v = {value}").parse::<toml::Table>();
+        let parsed = parsed.or_else(|_| format!("v = {value:?}").parse::<toml::Table>());
+        let value = parsed
+            .ok()
+            .and_then(|mut table| table.remove("v"))
+            .ok_or_else(|| refuse(format!("{value:?} is not a value")))?;
+        match key.split_once('.') {
+            None => {
+                table.insert(key.to_owned(), value);
+            }
+            Some((section, key)) => match table.get_mut(section) {
+                Some(toml::Value::Table(inner)) => {
+                    inner.insert(key.to_owned(), value);
+                }
+                _ => return Err(refuse(format!("there is no section {section:?}"))),
+            },
+        }
+        table.try_into().map_err(|error| refuse(format!("{error}").trim_end().to_owned()))
+    }
+
     /// The values in force as a file.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).unwrap_or_default()

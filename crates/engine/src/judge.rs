@@ -76,7 +76,7 @@ impl Judge {
             elapsed_ms,
             address: visit.ip,
         };
-        let empty = Outlinks { depth: entry.depth, redirects: entry.redirects, ..Outlinks::default() };
+        let empty = Outlinks::at(entry.depth);
         let mut judged = Judged { end, outlinks: empty, edges: None, encoded: None, counts: LinkCounts::default() };
         let response = match &visit.result {
             Ok(response) => response,

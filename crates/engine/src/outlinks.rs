@@ -17,6 +17,11 @@ pub struct Outlinks {
 }
 
 impl Outlinks {
+    /// None yet, at `depth` links from a seed.
+    pub fn at(depth: u16) -> Self {
+        Self { depth, ..Self::default() }
+    }
+
     pub fn push(&mut self, url: &str, key: UrlKey) {
         self.urls.push_str(url);
         self.ends.push((self.urls.len() as u32, key));
@@ -84,7 +89,7 @@ pub struct LinkCounts {
 }
 
 impl LinkCounts {
-    fn reject(&mut self, rejection: &Rejection) {
+    pub fn reject(&mut self, rejection: &Rejection) {
         match rejection {
             Rejection::Scope(_) => self.out_of_scope += 1,
             Rejection::NotIncluded | Rejection::Excluded { .. } => self.excluded += 1,

@@ -108,6 +108,8 @@ pub struct PageEnd {
 /// How a rules lease ended.
 #[derive(Clone, Debug)]
 pub enum RulesEnd {
+    /// Redirected: to be asked for at another place, in its turn.
+    Moved { to: CanonUrl },
     Known {
         rules: Arc<dyn Rules>,
         record: RulesRecord,

@@ -1,1 +1,52 @@
-fn main() {}
+//! `lycosa`: commands, configuration, progress, exit codes. No algorithm lives here.
+
+mod command;
+mod exit;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Exit;
+
+/// A parallel, distributed web crawler.
+#[derive(Debug, Parser)]
+#[command(name = "lycosa", version, about, max_term_width = 100, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Log more: -v for what happens, -vv for everything (RUST_LOG works too)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Crawl from seed URLs, or go on with a crawl that was stopped
+    #[command(visible_alias = "resume")]
+    Crawl(command::crawl::CrawlArgs),
+}
+
+fn main() -> std::process::ExitCode {
+    let cli = Cli::parse();
+    start_log(cli.verbose);
+    let result = match cli.command {
+        Command::Crawl(args) => command::crawl::run(args),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("lycosa: {error:#}");
+            Exit::Failed.into()
+        }
+    }
+}
+
+fn start_log(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "lycosa=info",
+        _ => "lycosa=debug",
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}

@@ -97,6 +97,7 @@ impl Sample {
             response_head: &self.head,
             raw_body: &self.raw,
             revisit_of: None,
+            payload_digest: None,
             truncated: None,
             protocol: None,
             metadata: &[

@@ -1,0 +1,5 @@
+//! One module per command.
+
+pub mod crawl;
+pub mod seeds;
+pub mod settings;
