@@ -30,6 +30,19 @@ pub enum ListKind {
     Text,
 }
 
+impl ListKind {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UrlSet => "urlset",
+            Self::Index => "sitemapindex",
+            Self::Rss => "rss",
+            Self::Atom => "atom",
+            Self::Text => "text",
+        }
+    }
+}
+
 /// One address.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Entry {
