@@ -26,6 +26,19 @@ pub enum CharsetSource {
     Default,
 }
 
+impl CharsetSource {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bom => "bom",
+            Self::Header => "header",
+            Self::Meta => "meta",
+            Self::Detected => "detected",
+            Self::Default => "default",
+        }
+    }
+}
+
 /// A decoded body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded<'b> {

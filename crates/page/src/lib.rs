@@ -21,12 +21,14 @@
 mod attributes;
 mod byte_class;
 pub mod charset;
+mod custom_tags;
 mod elements;
 pub mod entities;
 mod extract;
 mod flow;
 mod foreign;
 mod limits;
+mod link_collector;
 mod links;
 mod meta;
 mod raw_text;

@@ -29,6 +29,28 @@ pub enum LinkKind {
     Refresh,
 }
 
+impl LinkKind {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anchor => "anchor",
+            Self::Area => "area",
+            Self::Frame => "frame",
+            Self::Image => "image",
+            Self::Media => "media",
+            Self::Feed => "feed",
+            Self::Alternate => "alternate",
+            Self::Canonical => "canonical",
+            Self::Next => "next",
+            Self::Prev => "prev",
+            Self::Stylesheet => "stylesheet",
+            Self::Icon => "icon",
+            Self::Script => "script",
+            Self::Refresh => "refresh",
+        }
+    }
+}
+
 /// The words of `rel`, as flags.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Rel(u16);

@@ -6,12 +6,12 @@
 
 use super::attributes::{Attributes, walk};
 use super::byte_class::{NAME_END, find, is};
+use super::custom_tags::CustomTags;
 use super::extract::{Extract, TagEvent, TagKind};
 use super::flow::{Flow, Reading};
 use super::foreign::Foreign;
 use super::limits::Limits;
 use super::raw_text::after_comment;
-use super::span::Span;
 use super::swar;
 use super::tags::{ACTS, ATTRS, BLOCK, CELL, TagId, find_packed, find_written};
 use memchr::memchr;
@@ -24,14 +24,6 @@ pub struct Scanner {
     attributes: Attributes,
     foreign: Foreign,
     custom: CustomTags,
-}
-
-/// Finds the number of a custom name by its hash.
-#[derive(Debug, Default)]
-struct CustomTags {
-    /// Index of the name plus one; zero is free.
-    slots: Vec<u16>,
-    in_use: bool,
 }
 
 impl Scanner {
@@ -97,7 +89,7 @@ pub(crate) struct Pass<'p> {
     pub agent: &'p str,
     pub attributes: &'p mut Attributes,
     pub foreign: &'p mut Foreign,
-    custom: &'p mut CustomTags,
+    pub custom: &'p mut CustomTags,
     pub out: &'p mut Extract,
     /// Text here is not visible.
     pub muted: bool,
@@ -276,80 +268,5 @@ impl Pass<'_> {
             return (end + 3).min(self.bytes.len());
         }
         self.after_angle(open + 2)
-    }
-
-    /// The number of a name that HTML does not define, given out in order of appearance.
-    #[cold]
-    fn custom_tag(&mut self, start: usize, end: usize) -> TagId {
-        let Some(name) = self.html.get(start..end) else {
-            return TagId::UNNAMED;
-        };
-        let lower = |b: u8| b.to_ascii_lowercase();
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
-            (h ^ u64::from(lower(b))).wrapping_mul(0x100_0000_01b3)
-        });
-        let size = self.custom.prepare(self.limits.max_custom_tags);
-        let mut slot = (hash >> 32) as usize % size;
-        loop {
-            let index = self.custom.slots.get(slot).copied().unwrap_or(0);
-            let Some(index) = index.checked_sub(1) else { break };
-            let known = self
-                .out
-                .custom_tags
-                .get(index as usize)
-                .map_or("", |s| s.of(&self.out.arena));
-            if same_name(known, name) {
-                return TagId(TagId::FIRST_CUSTOM + index);
-            }
-            slot = (slot + 1) % size;
-        }
-        let index = self.out.custom_tags.len();
-        let too_many = index >= self.limits.max_custom_tags.min(MAX_CUSTOM_TAGS);
-        if too_many
-            || name.len() > self.limits.max_attribute_bytes
-            || !self.out.has_room(name.len(), self.limits)
-        {
-            self.out.truncated.custom_tags = true;
-            return TagId::UNNAMED;
-        }
-        let from = self.out.arena.len();
-        self.out.arena.extend(name.chars().map(name_char));
-        self.out.custom_tags.push(Span::new(from, self.out.arena.len()));
-        if let Some(free) = self.custom.slots.get_mut(slot) {
-            *free = index as u16 + 1;
-        }
-        TagId(TagId::FIRST_CUSTOM + index as u16)
-    }
-}
-
-/// Numbers above the known tags that fit the id.
-const MAX_CUSTOM_TAGS: usize = (u16::MAX - TagId::FIRST_CUSTOM) as usize - 1;
-
-fn name_char(c: char) -> char {
-    if c == '\0' {
-        char::REPLACEMENT_CHARACTER
-    } else {
-        c.to_ascii_lowercase()
-    }
-}
-
-fn same_name(known: &str, written: &str) -> bool {
-    known.chars().eq(written.chars().map(name_char))
-}
-
-impl CustomTags {
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.in_use) {
-            self.slots.fill(0);
-        }
-    }
-
-    /// Room for twice the names allowed; its size.
-    fn prepare(&mut self, max_names: usize) -> usize {
-        self.in_use = true;
-        if self.slots.is_empty() {
-            self.slots.resize(max_names.min(MAX_CUSTOM_TAGS) * 2 + 2, 0);
-        }
-        self.slots.len()
     }
 }

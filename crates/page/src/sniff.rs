@@ -19,6 +19,22 @@ pub enum ContentKind {
     Other,
 }
 
+impl ContentKind {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Sitemap => "sitemap",
+            Self::Feed => "feed",
+            Self::Xml => "xml",
+            Self::Text => "text",
+            Self::Image => "image",
+            Self::Pdf => "pdf",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// How much of the body decides.
 const SNIFF_BYTES: usize = 1024;
 

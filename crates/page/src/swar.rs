@@ -31,14 +31,6 @@ pub(crate) const fn equal(word: u64, byte: u8) -> u64 {
     zero_where_equal.wrapping_sub(ONES) & !zero_where_equal & HIGH
 }
 
-/// Marks bytes equal to `byte`, each mark true, as the lowest bit of its byte.
-#[inline(always)]
-pub(crate) const fn equal_each(word: u64, byte: u8) -> u64 {
-    let zero_where_equal = word ^ (ONES * byte as u64);
-    let low = !HIGH;
-    !(((zero_where_equal & low) + low) | zero_where_equal | low) >> 7
-}
-
 /// The index of the first mark; 8 when there is none.
 #[inline(always)]
 pub(crate) const fn first(marks: u64) -> usize {

@@ -3,5 +3,6 @@
 mod cases;
 mod extraction;
 mod laws;
+mod listings;
 mod oracle;
 mod random_pages;
