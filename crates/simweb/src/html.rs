@@ -6,7 +6,7 @@
 use crate::change::{ChangeSize, PageState};
 use crate::date::{EPOCH_S, put_day, put_iso};
 use crate::host::{Host, HostId, PageId};
-use crate::kind::{Charset, CharsetPlace, NearClass, PageKind};
+use crate::kind::{ChangeKind, Charset, CharsetPlace, NearClass, PageKind};
 use crate::links::{HrefContext, Link, Role, put_hex};
 use crate::node::{IMAGES, Node, put_number};
 use crate::rng::{Rng, below, mix};
@@ -16,7 +16,7 @@ use crate::world::{HrefMode, World};
 /// Most paragraphs of a page: keeps pages near 40 KB.
 const MAX_PARAGRAPHS: u32 = 110;
 /// Factors in eighths, by number of ones among sixteen random bits: close to a log-normal spread.
-const SPREAD: [u32; 17] = [1, 1, 1, 2, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 90, 128];
+const SPREAD: [u32; 17] = [1, 1, 1, 1, 1, 2, 3, 5, 8, 13, 23, 38, 64, 108, 181, 304, 512];
 const WRAPS: [&[u8]; 3] = [b"div", b"section", b"blockquote"];
 
 /// What the writer of one page needs at hand.
@@ -44,7 +44,9 @@ impl World {
     pub fn image_count(&self, page: PageId) -> u8 {
         let content = self.content_of(page);
         let images = (self.page_key(content) >> 20) as u8 % (IMAGES + 1);
-        images.min(self.paragraphs(content) as u8)
+        // A page whose image changes has one.
+        let least = u8::from(self.change_spec(content).kind == ChangeKind::Image);
+        images.min(self.paragraphs(content) as u8).max(least)
     }
 
     /// The host that a page's images are asked from.
@@ -441,7 +443,8 @@ impl Article<'_> {
             put_number(out, 10 + bits % 90);
             put(out, " s</p>\n");
         }
-        if which & 2 == 0 {
+        // Every host has noise that never repeats: whoever lacks the others counts views.
+        if which & 2 == 0 || which & 7 == 7 {
             put(out, "<p class=\"views\">Views: ");
             put_number(out, 1000 + (self.key & 0xFFFF) + u64::from(self.state.noise) * 7);
             put(out, "</p>\n");
