@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use lycosa_simweb::{Server, ServerConfig, World, WorldConfig};
+use lycosa_simweb::{Fault, Server, ServerConfig, World, WorldConfig};
 
 use crate::support::{ask, ask_with, serve};
 
@@ -91,24 +91,40 @@ fn pipelined_requests_are_answered_in_order_on_one_connection() {
 }
 
 #[test]
-fn open_requests_overlap() {
-    let mut config = WorldConfig::clean(1, 1, 20);
-    config.latency_ms = 300;
+fn open_requests_overlap_and_closed_ones_took_their_time() {
+    let mut config = WorldConfig::full(1, 4, 50);
+    config.latency_ms = 30;
     let server = serve(config);
-    let addr = server.addr;
-    let clients: Vec<_> = (0..3)
-        .map(|_| std::thread::spawn(move || ask(addr, "http://h0.sim/")))
-        .collect();
-    for client in clients {
-        assert!(client.join().unwrap().starts_with(b"HTTP/1.1 200"));
+    let url = server.world().fault_urls(Fault::Hang).swap_remove(0);
+    let (host, path) = crate::support::parts(&url);
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let mut open: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(server.addr).unwrap()).collect();
+    for stream in &mut open {
+        stream.write_all(request.as_bytes()).unwrap();
     }
-    assert!(server.ledger.max_concurrent_per_host()["h0.sim"] > 1);
-    ask(addr, "http://h0.sim/");
+    while server.ledger.len() < 3 {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert_eq!(server.ledger.max_concurrent_per_host()[host], 3);
+    assert_eq!(server.ledger.min_rest_us_per_host()[host], 0);
     assert!(
-        server.ledger.entries()[3]
-            .took_us
-            .is_none_or(|took| took >= 300_000)
+        server
+            .ledger
+            .entries()
+            .iter()
+            .all(|e| e.took_us.is_none() && e.status == 0)
     );
+    server.ledger.clear();
+    ask(server.addr, "http://h0.sim/");
+    // The end of an answer is noted just after its last byte has left.
+    let took = loop {
+        if let Some(took) = server.ledger.entries()[0].took_us {
+            break took;
+        }
+        std::thread::yield_now();
+    };
+    assert!(took >= 30_000, "{took}");
+    assert_eq!(server.ledger.max_concurrent_per_host()["h0.sim"], 1);
 }
 
 #[test]

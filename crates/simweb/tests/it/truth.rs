@@ -12,6 +12,7 @@ fn crawl(world: &World, images: bool) -> (BTreeMap<String, u16>, BTreeSet<String
     let mut seen: BTreeSet<String> = queue.iter().cloned().collect();
     let (mut fetched, mut closed) = (BTreeMap::new(), BTreeSet::new());
     let mut hosts: BTreeSet<HostId> = BTreeSet::new();
+    let sources = regex::Regex::new("<img src=\"([^\"]+)\"").unwrap();
     while let Some(url) = queue.pop_front() {
         let (host, target) = world.split(&url).unwrap();
         let mut found: Vec<String> = Vec::new();
@@ -45,7 +46,6 @@ fn crawl(world: &World, images: bool) -> (BTreeMap<String, u16>, BTreeSet<String
                 );
             }
             if images {
-                let sources = regex::Regex::new("<img src=\"([^\"]+)\"").unwrap();
                 let base = url::Url::parse(&url).unwrap();
                 found.extend(
                     sources
