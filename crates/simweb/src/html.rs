@@ -12,11 +12,11 @@ use crate::kind::{ChangeKind, Charset, CharsetPlace, NearClass, PageKind};
 use crate::links::{HrefContext, Link};
 use crate::node::{IMAGES, Node};
 use crate::rng::{below, mix};
-use crate::words::Lexicon;
+use crate::words::{Lang, Lexicon};
 use crate::world::{HrefMode, World};
 
 /// Most paragraphs of a page: keeps pages near 40 KB.
-const MAX_PARAGRAPHS: u32 = 110;
+const MAX_PARAGRAPHS: u32 = 90;
 /// Factors in eighths, by number of ones among sixteen random bits: close to a log-normal spread.
 const SPREAD: [u32; 17] = [1, 1, 1, 1, 1, 2, 3, 5, 8, 13, 23, 38, 64, 108, 181, 304, 512];
 const WRAPS: [&[u8]; 3] = [b"div", b"section", b"blockquote"];
@@ -39,7 +39,12 @@ impl World {
     fn paragraphs(&self, content: PageId) -> u32 {
         let bits = mix(self.page_key(content), 0x9A5A);
         let spread = SPREAD[(bits & 0xFFFF).count_ones() as usize];
-        (self.config.paragraphs * spread / 8).clamp(1, MAX_PARAGRAPHS)
+        // Two bytes a letter would make the longest pages twice as long.
+        let most = match self.host(self.locate(content).0).lang {
+            Lang::Ru | Lang::Ar => MAX_PARAGRAPHS / 2,
+            _ => MAX_PARAGRAPHS,
+        };
+        (self.config.paragraphs * spread / 8).clamp(1, most)
     }
 
     /// Images of a content page: the slots `0..image_count`. Only the first ever changes.
