@@ -3,9 +3,10 @@
 //! Promise: each fault does what its variant says, to the measures in `FaultConfig`, and nothing else.
 
 use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::coding::{self, put_chunk};
-use crate::date::{EPOCH_S, put_http};
+use crate::date::put_http;
 use crate::host::PageId;
 use crate::html::put;
 use crate::kind::{Coding, Fault, PageKind};
@@ -264,16 +265,28 @@ impl World {
                 put(&mut extra, "\r\n");
                 429
             }
-            Fault::RetryDate => {
-                put(&mut extra, "Retry-After: ");
-                put_http(&mut extra, EPOCH_S + self.now_ms() / 1000 + wait_s);
-                put(&mut extra, "\r\n");
-                503
-            }
+            Fault::RetryDate => return self.retry_date(wait_s, out),
             _ => 503,
         };
         put(&mut scratch.body, "<p>Try again later</p>\n");
         self.finish(request, status, "text/html", &extra, scratch, out)
+    }
+
+    /// A client compares the date with its own clock, so that this one answer has the real time on it.
+    fn retry_date(&self, wait_s: u64, out: &mut Vec<u8>) -> Reply {
+        let now_s = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs();
+        put(out, "HTTP/1.1 503 Service Unavailable\r\nDate: ");
+        put_http(out, now_s);
+        put(out, "\r\nContent-Length: 0\r\nRetry-After: ");
+        put_http(out, now_s + wait_s);
+        put(out, "\r\n\r\n");
+        Reply {
+            status: 503,
+            act: Act::Send,
+        }
     }
 
     /// Each answer leads to an address one longer.

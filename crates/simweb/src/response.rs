@@ -2,15 +2,18 @@
 //!
 //! Promise: a pure function of world, time and request, but for the tries of flaky pages; no input makes it fail.
 
+mod article;
+
 use foldhash::{HashMap, HashMapExt};
 use std::sync::{Mutex, PoisonError};
 
+use self::article::validators;
 use crate::coding::{self, Accept};
-use crate::date::{EPOCH_S, put_http, read_http};
+use crate::date::{EPOCH_S, put_http};
 use crate::host::{HostId, PageId};
 use crate::html::put;
 use crate::image::put_png;
-use crate::kind::{ChangeKind, CharsetPlace, Coding, Fault, PageKind, RedirectShape, RobotsKind};
+use crate::kind::{Coding, Fault, PageKind, RedirectShape, RobotsKind};
 use crate::links::{Link, put_hex};
 use crate::node::{Node, SitemapFile, put_number};
 use crate::rng::mix;
@@ -268,82 +271,6 @@ impl World {
         }
     }
 
-    pub(crate) fn article_reply(
-        &self,
-        request: &Request<'_>,
-        page: PageId,
-        kind: PageKind,
-        t_ms: u64,
-        scratch: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Reply {
-        let host = self.host(request.host);
-        let tag = host.etag.then(|| self.page_tag(page, kind, t_ms));
-        let changed = host.last_modified.then(|| match self.change_spec(page).kind {
-            // New image bytes do not touch the page.
-            ChangeKind::Image => 0,
-            _ => self.last_change_ms(page, t_ms),
-        });
-        // Ambient noise has no date of its own: such pages offer no date.
-        let changed = changed.filter(|_| self.config.change.ambient_noise_ms.is_none());
-        if let Some(reply) = self.not_modified(request, tag, changed, out) {
-            return reply;
-        }
-        self.put_article(&mut scratch.body, page, kind, t_ms, &mut scratch.links);
-        // A copy must be a copy in its bytes: the charset is that of the content's host.
-        let home = self.host(self.locate(self.content_of(page)).0);
-        coding::encode_charset(home.charset, scratch);
-        let mut extra = validators(tag, changed);
-        if kind == PageKind::RobotsTag {
-            put(&mut extra, "X-Robots-Tag: noindex, nofollow\r\n");
-        }
-        let declared = matches!(home.charset_place, CharsetPlace::Header | CharsetPlace::Both);
-        let mut mime = [0u8; 48];
-        let mime = content_type(declared.then(|| home.charset.slug()), &mut mime);
-        self.finish(request, 200, mime, &extra, scratch, out)
-    }
-
-    /// A strong validator: two answers with the same tag have the same bytes before coding.
-    fn page_tag(&self, page: PageId, kind: PageKind, t_ms: u64) -> u64 {
-        let state = self.state_at(page, t_ms);
-        let who = match kind {
-            PageKind::NearDuplicate { .. } => page,
-            _ => self.content_of(page),
-        };
-        let key = mix(self.page_key(who), 0xE7A6);
-        let body = u64::from(state.structure) << 32 | u64::from(state.text);
-        mix(mix(key, body), u64::from(state.noise))
-    }
-
-    fn not_modified(
-        &self,
-        request: &Request<'_>,
-        tag: Option<u64>,
-        changed_ms: Option<u64>,
-        out: &mut Vec<u8>,
-    ) -> Option<Reply> {
-        let fresh = match (request.if_none_match, tag) {
-            (Some(list), Some(tag)) => {
-                let mut quoted = Vec::with_capacity(18);
-                put_hex(&mut quoted, tag);
-                list.trim_ascii() == b"*" || list.windows(16).any(|w| w == quoted)
-            }
-            // If-None-Match takes the place of If-Modified-Since, even where there is no tag to compare.
-            (Some(_), None) => false,
-            (None, _) => {
-                let since = request.if_modified_since.and_then(read_http)?;
-                changed_ms.is_some_and(|changed| EPOCH_S + changed / 1000 <= since)
-            }
-        };
-        if !fresh {
-            return None;
-        }
-        self.put_head(out, 304);
-        out.extend_from_slice(&validators(tag, changed_ms));
-        put(out, "\r\n");
-        Some(self.with_latency(304))
-    }
-
     fn redirect_reply(
         &self,
         request: &Request<'_>,
@@ -465,32 +392,4 @@ impl World {
             },
         }
     }
-}
-
-fn content_type<'b>(charset: Option<&str>, buffer: &'b mut [u8; 48]) -> &'b str {
-    const BARE: &[u8] = b"text/html";
-    const WITH: &[u8] = b"text/html; charset=";
-    let mut length = BARE.len();
-    buffer[..length].copy_from_slice(BARE);
-    if let Some(charset) = charset.filter(|c| c.len() + WITH.len() <= 48) {
-        buffer[..WITH.len()].copy_from_slice(WITH);
-        length = WITH.len() + charset.len();
-        buffer[WITH.len()..length].copy_from_slice(charset.as_bytes());
-    }
-    std::str::from_utf8(&buffer[..length]).unwrap_or("text/html")
-}
-
-fn validators(tag: Option<u64>, changed_ms: Option<u64>) -> Vec<u8> {
-    let mut extra = Vec::new();
-    if let Some(tag) = tag {
-        put(&mut extra, "ETag: \"");
-        put_hex(&mut extra, tag);
-        put(&mut extra, "\"\r\n");
-    }
-    if let Some(changed) = changed_ms {
-        put(&mut extra, "Last-Modified: ");
-        put_http(&mut extra, EPOCH_S + changed / 1000);
-        put(&mut extra, "\r\n");
-    }
-    extra
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use lycosa_simweb::{Server, ServerConfig, World, WorldConfig};
+use lycosa_simweb::{Fault, Server, ServerConfig, World, WorldConfig};
 
 use crate::support::{ask, ask_with, serve};
 
@@ -24,7 +24,10 @@ fn every_request_is_an_entry_with_its_particulars() {
     assert!(entries.windows(2).all(|w| w[0].arrived_us <= w[1].arrived_us));
     assert_eq!(entries[0].user_agent, "probe/1");
     assert_eq!(entries[0].url(), urls[0]);
-    assert_eq!(entries.iter().map(|e| e.status).collect::<Vec<_>>(), [200, 200, 200, 200, 200, 200, 404, 200]);
+    assert_eq!(
+        entries.iter().map(|e| e.status).collect::<Vec<_>>(),
+        [200, 200, 200, 200, 200, 200, 404, 200]
+    );
     assert_eq!(server.ledger.repeats(), [(urls[0].clone(), 2)]);
     assert_eq!(server.ledger.requested(&urls[0]), 2);
     assert_eq!(server.ledger.requested(&urls[1]), 1);
@@ -39,7 +42,10 @@ fn every_request_is_an_entry_with_its_particulars() {
     server.ledger.write_json_lines(&mut lines).unwrap();
     let text = String::from_utf8(lines).unwrap();
     assert_eq!(text.lines().count(), 8);
-    assert!(text.lines().all(|l| l.starts_with("{\"arrived_us\":") && l.ends_with("\"}")));
+    assert!(
+        text.lines()
+            .all(|l| l.starts_with("{\"arrived_us\":") && l.ends_with("\"}"))
+    );
     server.ledger.clear();
     assert!(server.ledger.is_empty());
 }
@@ -50,7 +56,10 @@ fn unknown_hosts_and_odd_requests_are_noted_and_refused() {
     let answer = ask(server.addr, "http://stranger.example/x");
     assert!(answer.starts_with(b"HTTP/1.1 421 "));
     let entry = server.ledger.entries().remove(0);
-    assert_eq!((entry.host.as_str(), entry.path.as_str(), entry.status), ("stranger.example", "/x", 421));
+    assert_eq!(
+        (entry.host.as_str(), entry.path.as_str(), entry.status),
+        ("stranger.example", "/x", 421)
+    );
     for (request, start) in [
         ("POST / HTTP/1.1\r\nHost: h0.sim\r\n\r\n", "HTTP/1.1 405 "),
         ("GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400 "),
@@ -82,24 +91,53 @@ fn pipelined_requests_are_answered_in_order_on_one_connection() {
 }
 
 #[test]
-fn open_requests_overlap() {
-    let mut config = WorldConfig::clean(1, 1, 20);
-    config.latency_ms = 300;
+fn open_requests_overlap_and_closed_ones_took_their_time() {
+    let mut config = WorldConfig::full(1, 4, 50);
+    config.latency_ms = 30;
     let server = serve(config);
-    let addr = server.addr;
-    let clients: Vec<_> = (0..3).map(|_| std::thread::spawn(move || ask(addr, "http://h0.sim/"))).collect();
-    for client in clients {
-        assert!(client.join().unwrap().starts_with(b"HTTP/1.1 200"));
+    let url = server.world().fault_urls(Fault::Hang).swap_remove(0);
+    let (host, path) = crate::support::parts(&url);
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let mut open: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(server.addr).unwrap()).collect();
+    for stream in &mut open {
+        stream.write_all(request.as_bytes()).unwrap();
     }
-    assert!(server.ledger.max_concurrent_per_host()["h0.sim"] > 1);
-    ask(addr, "http://h0.sim/");
-    assert!(server.ledger.entries()[3].took_us.is_none_or(|took| took >= 300_000));
+    while server.ledger.len() < 3 {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert_eq!(server.ledger.max_concurrent_per_host()[host], 3);
+    assert_eq!(server.ledger.min_rest_us_per_host()[host], 0);
+    assert!(
+        server
+            .ledger
+            .entries()
+            .iter()
+            .all(|e| e.took_us.is_none() && e.status == 0)
+    );
+    server.ledger.clear();
+    ask(server.addr, "http://h0.sim/");
+    // The end of an answer is noted just after its last byte has left.
+    let took = loop {
+        if let Some(took) = server.ledger.entries()[0].took_us {
+            break took;
+        }
+        std::thread::yield_now();
+    };
+    assert!(took >= 30_000, "{took}");
+    assert_eq!(server.ledger.max_concurrent_per_host()["h0.sim"], 1);
 }
 
 #[test]
 fn several_addresses_share_a_port_and_are_told_apart() {
     let world = Arc::new(World::new(WorldConfig::clean(1, 2, 20)));
-    let server = Server::start_with(world, ServerConfig { threads: 2, ..ServerConfig::loopbacks(3) }).unwrap();
+    let server = Server::start_with(
+        world,
+        ServerConfig {
+            threads: 2,
+            ..ServerConfig::loopbacks(3)
+        },
+    )
+    .unwrap();
     assert_eq!(server.addrs.len(), 3);
     for &addr in &server.addrs {
         assert_eq!(addr.port(), server.port());

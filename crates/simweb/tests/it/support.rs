@@ -72,7 +72,11 @@ pub fn respond(world: &World, url: &str) -> (Reply, Vec<u8>) {
 pub fn body(world: &World, page: PageId) -> Vec<u8> {
     let (_, answer) = respond(world, &world.url(Node::Page(page)));
     let (_, head, body) = split(&answer);
-    if header(&head, "transfer-encoding").is_some() { unchunk(body) } else { body.to_vec() }
+    if header(&head, "transfer-encoding").is_some() {
+        unchunk(body)
+    } else {
+        body.to_vec()
+    }
 }
 
 pub fn unchunk(mut body: &[u8]) -> Vec<u8> {
@@ -90,7 +94,8 @@ pub fn unchunk(mut body: &[u8]) -> Vec<u8> {
 
 /// The absolute form of every `<a href>` of a page, with whether it is `nofollow`.
 pub fn hrefs(html: &[u8], page_url: &str) -> Vec<(url::Url, bool)> {
-    static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"<a (rel="nofollow" )?href="([^"]*)""#).unwrap());
+    static LINK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"<a (rel="nofollow" )?href="([^"]*)""#).unwrap());
     let mut base = url::Url::parse(page_url).unwrap();
     if html.windows(15).any(|w| w == b"<base href=\"/\">") {
         base = base.join("/").unwrap();
