@@ -227,6 +227,7 @@ impl Fetcher {
         if matches!(outcome, Err(Failure::ConnectionLost | Failure::BadResponse)) {
             self.pool.sessions.remove(session);
         }
+        self.pool.done(session);
         outcome
     }
 

@@ -8,13 +8,14 @@ use std::{
     collections::HashMap,
     net::IpAddr,
     rc::Rc,
+    time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
 use h2::client::{Builder, SendRequest};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use lycosa_types::{Failure, HostKey};
-use tokio::{net::TcpStream, time::Instant};
+use tokio::{net::TcpStream, sync::oneshot, time::Instant};
 use tokio_rustls::client::TlsStream;
 
 use crate::{
@@ -33,6 +34,8 @@ const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 8 * 1024 * 1024;
 /// Streams under way on one connection, where the server allows more.
 const MAX_STREAMS: usize = 100;
+/// How long a connection that nobody uses may take to close, before it is cut.
+const MAX_GOODBYE: Duration = Duration::from_secs(5);
 
 /// One open connection.
 #[derive(Debug)]
@@ -42,6 +45,8 @@ pub(crate) struct Session {
     send: SendRequest<Bytes>,
     streams: Cell<usize>,
     last_used: Cell<Instant>,
+    /// Gone with the session: the connection then has little time left.
+    _in_use: oneshot::Sender<()>,
 }
 
 /// Whether the server chose HTTP/2 in the handshake.
@@ -67,10 +72,18 @@ impl Session {
             .handshake(stream)
             .await
             .map_err(|error| failure_of(&error))?;
+        let (in_use, unused) = oneshot::channel::<()>();
         tokio::spawn(async move {
             let _slot = slot;
+            let unwanted = async {
+                let _ = unused.await;
+                tokio::time::sleep(MAX_GOODBYE).await;
+            };
             // How the connection ended shows in the streams that were under way.
-            let _ = connection.await;
+            tokio::select! {
+                _ = connection => {}
+                () = unwanted => {}
+            }
         });
         Ok(Rc::new(Self {
             origin: origin.into(),
@@ -78,6 +91,7 @@ impl Session {
             send,
             streams: Cell::new(0),
             last_used: Cell::new(Instant::now()),
+            _in_use: in_use,
         }))
     }
 
@@ -254,6 +268,13 @@ impl Sessions {
         let key = HostKey::of(&session.origin);
         if sessions.get(&key).is_some_and(|own| Rc::ptr_eq(own, session)) {
             sessions.remove(&key);
+        }
+    }
+
+    /// Forgets a session whose last request is over.
+    pub fn remove_idle(&self, session: &Rc<Session>) {
+        if session.streams.get() == 0 {
+            self.remove(session);
         }
     }
 
