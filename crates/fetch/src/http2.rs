@@ -3,18 +3,12 @@
 //! HTTP/2 has no head as bytes, so one is synthesised in the form of HTTP/1.1, which is what archives hold and tools
 //! read; [`Protocol::Http2`] on the response says so. All limits hold as for HTTP/1.
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::HashMap,
-    net::IpAddr,
-    rc::Rc,
-    time::Duration,
-};
+use std::{cell::Cell, net::IpAddr, rc::Rc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use h2::client::{Builder, SendRequest};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
-use lycosa_types::{Failure, HostKey};
+use lycosa_types::Failure;
 use tokio::{net::TcpStream, sync::oneshot, time::Instant};
 use tokio_rustls::client::TlsStream;
 
@@ -93,6 +87,23 @@ impl Session {
             last_used: Cell::new(Instant::now()),
             _in_use: in_use,
         }))
+    }
+
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// No request is under way.
+    pub fn is_idle(&self) -> bool {
+        self.streams.get() == 0
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.streams.get() < MAX_STREAMS
+    }
+
+    pub fn last_used(&self) -> Instant {
+        self.last_used.get()
     }
 
     /// One request and its response.
@@ -240,64 +251,6 @@ fn failure_of(error: &h2::Error) -> Failure {
         Failure::ConnectionLost
     } else {
         Failure::BadResponse
-    }
-}
-
-/// The sessions of one fetcher, at most one per origin.
-#[derive(Debug, Default)]
-pub(crate) struct Sessions {
-    by_origin: RefCell<HashMap<HostKey, Rc<Session>>>,
-}
-
-impl Sessions {
-    /// A session that can take one more request.
-    pub fn get(&self, origin: &str) -> Option<Rc<Session>> {
-        let sessions = self.by_origin.borrow();
-        let session = sessions.get(&HostKey::of(origin))?;
-        (*session.origin == *origin && session.streams.get() < MAX_STREAMS).then(|| Rc::clone(session))
-    }
-
-    pub fn put(&self, session: &Rc<Session>) {
-        let key = HostKey::of(&session.origin);
-        self.by_origin.borrow_mut().insert(key, Rc::clone(session));
-    }
-
-    /// Forgets a session that failed; requests still under way on it keep it open.
-    pub fn remove(&self, session: &Rc<Session>) {
-        let mut sessions = self.by_origin.borrow_mut();
-        let key = HostKey::of(&session.origin);
-        if sessions.get(&key).is_some_and(|own| Rc::ptr_eq(own, session)) {
-            sessions.remove(&key);
-        }
-    }
-
-    /// Forgets a session whose last request is over.
-    pub fn remove_idle(&self, session: &Rc<Session>) {
-        if session.streams.get() == 0 {
-            self.remove(session);
-        }
-    }
-
-    /// Closes the session that was idle longest. False if all are busy.
-    pub fn close_oldest(&self) -> bool {
-        let mut sessions = self.by_origin.borrow_mut();
-        let idle = sessions.iter().filter(|(_, session)| session.streams.get() == 0);
-        let oldest = idle.min_by_key(|(_, session)| session.last_used.get());
-        let Some(key) = oldest.map(|(key, _)| *key) else {
-            return false;
-        };
-        sessions.remove(&key).is_some()
-    }
-
-    /// Closes sessions without a request since `before`.
-    pub fn expire(&self, before: Instant) {
-        self.by_origin
-            .borrow_mut()
-            .retain(|_, session| session.streams.get() > 0 || session.last_used.get() > before);
-    }
-
-    pub fn clear(&self) {
-        self.by_origin.borrow_mut().clear();
     }
 }
 

@@ -20,11 +20,7 @@ use tokio::{
     time::Instant,
 };
 
-use crate::{
-    http2::{Session, Sessions},
-    options::PoolLimits,
-    stream::Stream,
-};
+use crate::{http2::Session, options::PoolLimits, sessions::Sessions, stream::Stream};
 
 /// The right to have one connection open; given back when dropped.
 #[derive(Debug)]
