@@ -245,9 +245,11 @@ fn synthesise(status: StatusCode, fields: &HeaderMap) -> Bytes {
     Bytes::from(head)
 }
 
+/// What the network did, or a server that took no notice of the request, is a loss, after which a request may be sent
+/// again. A stream that the server broke off, or bytes that make no sense, are a bad response.
 fn failure_of(error: &h2::Error) -> Failure {
-    // What the other side or the network did is a loss; what this side found wrong with the bytes is a bad response.
-    if error.is_io() || error.is_go_away() || error.is_remote() {
+    let untouched = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+    if error.is_io() || error.is_go_away() || untouched {
         Failure::ConnectionLost
     } else {
         Failure::BadResponse

@@ -165,3 +165,36 @@ async fn a_reset_is_a_lost_connection() {
         "{failure}"
     );
 }
+
+#[tokio::test]
+async fn damaged_responses_end_one_way_or_another() {
+    let sound = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+    let mut random = 0x2545_f491_u32;
+    let mut next = || {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        usize::try_from(random >> 8).unwrap()
+    };
+    let scripts: Vec<_> = (0..300)
+        .map(|_| {
+            let mut bytes = sound.as_bytes().to_vec();
+            for _ in 0..=next() % 3 {
+                let at = next() % bytes.len();
+                bytes[at] = u8::try_from(next() % 256).unwrap();
+            }
+            bytes.truncate(bytes.len() - next() % 4);
+            vec![Step::Read, Step::Send(bytes)]
+        })
+        .collect();
+    let count = scripts.len();
+    let server = Server::start(scripts).await;
+    let (mut good, mut bad) = (0, 0);
+    for _ in 0..count {
+        // A fetcher each, so that every damaged response meets a first request.
+        match get(&fetcher(), &server, "/").await.result {
+            Ok(_) => good += 1,
+            Err(_) => bad += 1,
+        }
+    }
+    assert!(good > 0 && bad > 0, "{good} good, {bad} bad");
+    assert_eq!(server.requests().len(), count);
+}

@@ -222,10 +222,9 @@ async fn http2_limits_and_resets_end_in_failures() {
         get(&fetcher, "https://tls.test/large").await.result.unwrap_err(),
         Failure::BodyTooLarge
     );
-    assert_eq!(
-        get(&fetcher, "https://tls.test/reset").await.result.unwrap_err(),
-        Failure::ConnectionLost
-    );
+    let visit = get(&fetcher, "https://tls.test/reset").await;
+    assert_eq!(visit.result.unwrap_err(), Failure::BadResponse);
+    assert!(!visit.resent, "the server saw the request");
     assert_eq!(
         get(&fetcher, "https://tls.test/fine").await.result.unwrap().body,
         "/fine"
