@@ -2,7 +2,7 @@
 //!
 //! | module | noun |
 //! | --- | --- |
-//! | [`line`] | lines and fields |
+//! | [`mod@line`] | lines and fields |
 //! | [`parse`] | bytes become [`Robots`]: the rules that concern one crawler |
 //! | [`pattern`] | a path pattern with `*` and `$`, and the spelling in which paths are compared |
 //! | [`policy`] | what a fetch of robots.txt means: [`RobotsPolicy`] |
