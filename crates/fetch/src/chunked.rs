@@ -60,7 +60,15 @@ impl ChunkedReader {
             match self.state {
                 State::Size => {
                     let Some(line) = line(rest, MAX_SIZE_LINE_BYTES)? else {
-                        return Ok(false);
+                        // What cannot become a size is refused before its line ends, if it ever does.
+                        let may_be_size = rest
+                            .first()
+                            .is_none_or(|b| b.is_ascii_hexdigit() || b" \t".contains(b));
+                        return if may_be_size {
+                            Ok(false)
+                        } else {
+                            Err(Failure::BadResponse)
+                        };
                     };
                     let size = parse_size(line).ok_or(Failure::BadResponse)?;
                     self.position += line.len() + 1;

@@ -14,7 +14,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use crate::{dns::Asker, options::Limits, shared::Shared, stream::Stream};
+use crate::{asker::Asker, options::Limits, shared::Shared, stream::Stream};
 
 /// Addresses of one name that are tried before giving up.
 const MAX_ATTEMPTS: usize = 4;

@@ -67,15 +67,17 @@ impl Coding {
 }
 
 /// Decodes bodies; keeps its inflate state between them.
-#[derive(Debug)]
 pub(crate) struct Decoder {
     inflate: Decompress,
+    /// Twice as fast, but only for a whole body of known size.
+    inflate_whole: libdeflater::Decompressor,
 }
 
 impl Decoder {
     pub fn new() -> Self {
         Self {
             inflate: Decompress::new(false),
+            inflate_whole: libdeflater::Decompressor::new(),
         }
     }
 
@@ -132,6 +134,9 @@ impl Decoder {
         let hint = input
             .last_chunk::<4>()
             .map_or(0, |length| u32::from_le_bytes(*length) as usize);
+        if let Some(whole) = self.gunzip_lone(input, hint, budget) {
+            return Ok(whole);
+        }
         let mut out = Vec::with_capacity(budget.first_capacity(hint));
         let mut rest = input;
         while let Some(data) = gzip_data(rest) {
@@ -151,6 +156,19 @@ impl Decoder {
             rest = trailer.get(8..).unwrap_or_default();
         }
         Ok(out)
+    }
+
+    /// Decodes a lone, sound member of known length in one go; none if that is not what this is.
+    fn gunzip_lone(&mut self, input: &[u8], length: usize, budget: Budget) -> Option<Vec<u8>> {
+        let rest = input.get(1..)?;
+        // Further members would go unnoticed, so anything that may begin one is left to the streaming way.
+        let is_lone = memchr::memmem::find(rest, &GZIP_MAGIC).is_none();
+        if !is_lone || !budget.believes(length) {
+            return None;
+        }
+        let mut out = vec![0; length];
+        let written = self.inflate_whole.gzip_decompress(input, &mut out).ok()?;
+        (written == length).then_some(out)
     }
 
     fn undeflate(&mut self, input: &[u8], budget: Budget) -> Result<Vec<u8>, Failure> {
@@ -246,10 +264,15 @@ impl Budget {
         }
     }
 
+    /// Whether a body may well expand to this many bytes, so that room for them can be made at once.
+    fn believes(self, length: usize) -> bool {
+        let believable = self.input_bytes.saturating_mul(16).max(1024);
+        length > 0 && length <= believable && length <= self.max_bytes
+    }
+
     /// One byte more than the budget is room enough to see it exceeded; a hint is believed within reason.
     fn first_capacity(self, hint: usize) -> usize {
-        let believable = self.input_bytes.saturating_mul(16).max(1024);
-        let guess = if hint > 0 && hint <= believable {
+        let guess = if self.believes(hint) {
             hint
         } else {
             self.input_bytes.saturating_mul(USUAL_RATIO)

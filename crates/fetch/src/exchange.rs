@@ -224,7 +224,12 @@ impl Exchange<'_, '_> {
     ) -> Result<Received, Failure> {
         // Bytes beyond the response were never asked for: whatever they are, the next request must not meet them.
         let reusable = facts.keep_alive && buffer.len() == end;
-        let mut raw_body = buffer.freeze();
+        // A small response does not hold on to a large buffer for as long as it lives.
+        let mut raw_body = if buffer.len() < buffer.capacity() / 4 {
+            Bytes::copy_from_slice(&buffer)
+        } else {
+            buffer.freeze()
+        };
         raw_body.truncate(end);
         let head = raw_body.split_to(head_len);
         Ok(Received {

@@ -17,9 +17,9 @@ use lycosa_types::{CanonUrl, Failure, UnixMs};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::{
+    asker::Asker,
     connect,
     decode::Decoder,
-    dns::Asker,
     exchange::{Exchange, Progress, Received},
     http2::{self, Session},
     options::FetchOptions,
@@ -227,6 +227,7 @@ impl Fetcher {
         if matches!(outcome, Err(Failure::ConnectionLost | Failure::BadResponse)) {
             self.pool.sessions.remove(session);
         }
+        self.pool.done(session);
         outcome
     }
 

@@ -174,6 +174,21 @@ pub(crate) fn fields(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_head_panics(
+            head in "(HTTP/1\\.[01] [0-9]{3} ?)?[A-Za-z:\\r\\n\\t ,0-9é]{0,120}",
+            noise in prop::collection::vec(any::<u8>(), 0..60),
+        ) {
+            for bytes in [head.as_bytes(), &noise, &[head.as_bytes(), &noise].concat()] {
+                let _ = parse(bytes, 20);
+                let _ = fields(bytes).count();
+                let _ = find_end(bytes, &mut 0);
+            }
+        }
+    }
 
     fn framing(head: &str) -> Result<(Framing, bool), Failure> {
         parse(head.as_bytes(), 200).map(|facts| (facts.framing, facts.keep_alive))

@@ -3,18 +3,13 @@
 //! HTTP/2 has no head as bytes, so one is synthesised in the form of HTTP/1.1, which is what archives hold and tools
 //! read; [`Protocol::Http2`] on the response says so. All limits hold as for HTTP/1.
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::HashMap,
-    net::IpAddr,
-    rc::Rc,
-};
+use std::{cell::Cell, net::IpAddr, rc::Rc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use h2::client::{Builder, SendRequest};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
-use lycosa_types::{Failure, HostKey};
-use tokio::{net::TcpStream, time::Instant};
+use lycosa_types::Failure;
+use tokio::{net::TcpStream, sync::oneshot, time::Instant};
 use tokio_rustls::client::TlsStream;
 
 use crate::{
@@ -33,6 +28,8 @@ const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 8 * 1024 * 1024;
 /// Streams under way on one connection, where the server allows more.
 const MAX_STREAMS: usize = 100;
+/// How long a connection that nobody uses may take to close, before it is cut.
+const MAX_GOODBYE: Duration = Duration::from_secs(5);
 
 /// One open connection.
 #[derive(Debug)]
@@ -42,6 +39,8 @@ pub(crate) struct Session {
     send: SendRequest<Bytes>,
     streams: Cell<usize>,
     last_used: Cell<Instant>,
+    /// Gone with the session: the connection then has little time left.
+    _in_use: oneshot::Sender<()>,
 }
 
 /// Whether the server chose HTTP/2 in the handshake.
@@ -67,10 +66,18 @@ impl Session {
             .handshake(stream)
             .await
             .map_err(|error| failure_of(&error))?;
+        let (in_use, unused) = oneshot::channel::<()>();
         tokio::spawn(async move {
             let _slot = slot;
+            let unwanted = async {
+                let _ = unused.await;
+                tokio::time::sleep(MAX_GOODBYE).await;
+            };
             // How the connection ended shows in the streams that were under way.
-            let _ = connection.await;
+            tokio::select! {
+                _ = connection => {}
+                () = unwanted => {}
+            }
         });
         Ok(Rc::new(Self {
             origin: origin.into(),
@@ -78,7 +85,25 @@ impl Session {
             send,
             streams: Cell::new(0),
             last_used: Cell::new(Instant::now()),
+            _in_use: in_use,
         }))
+    }
+
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// No request is under way.
+    pub fn is_idle(&self) -> bool {
+        self.streams.get() == 0
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.streams.get() < MAX_STREAMS
+    }
+
+    pub fn last_used(&self) -> Instant {
+        self.last_used.get()
     }
 
     /// One request and its response.
@@ -220,63 +245,14 @@ fn synthesise(status: StatusCode, fields: &HeaderMap) -> Bytes {
     Bytes::from(head)
 }
 
+/// What the network did, or a server that took no notice of the request, is a loss, after which a request may be sent
+/// again. A stream that the server broke off, or bytes that make no sense, are a bad response.
 fn failure_of(error: &h2::Error) -> Failure {
-    // What the other side or the network did is a loss; what this side found wrong with the bytes is a bad response.
-    if error.is_io() || error.is_go_away() || error.is_remote() {
+    let untouched = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+    if error.is_io() || error.is_go_away() || untouched {
         Failure::ConnectionLost
     } else {
         Failure::BadResponse
-    }
-}
-
-/// The sessions of one fetcher, at most one per origin.
-#[derive(Debug, Default)]
-pub(crate) struct Sessions {
-    by_origin: RefCell<HashMap<HostKey, Rc<Session>>>,
-}
-
-impl Sessions {
-    /// A session that can take one more request.
-    pub fn get(&self, origin: &str) -> Option<Rc<Session>> {
-        let sessions = self.by_origin.borrow();
-        let session = sessions.get(&HostKey::of(origin))?;
-        (*session.origin == *origin && session.streams.get() < MAX_STREAMS).then(|| Rc::clone(session))
-    }
-
-    pub fn put(&self, session: &Rc<Session>) {
-        let key = HostKey::of(&session.origin);
-        self.by_origin.borrow_mut().insert(key, Rc::clone(session));
-    }
-
-    /// Forgets a session that failed; requests still under way on it keep it open.
-    pub fn remove(&self, session: &Rc<Session>) {
-        let mut sessions = self.by_origin.borrow_mut();
-        let key = HostKey::of(&session.origin);
-        if sessions.get(&key).is_some_and(|own| Rc::ptr_eq(own, session)) {
-            sessions.remove(&key);
-        }
-    }
-
-    /// Closes the session that was idle longest. False if all are busy.
-    pub fn close_oldest(&self) -> bool {
-        let mut sessions = self.by_origin.borrow_mut();
-        let idle = sessions.iter().filter(|(_, session)| session.streams.get() == 0);
-        let oldest = idle.min_by_key(|(_, session)| session.last_used.get());
-        let Some(key) = oldest.map(|(key, _)| *key) else {
-            return false;
-        };
-        sessions.remove(&key).is_some()
-    }
-
-    /// Closes sessions without a request since `before`.
-    pub fn expire(&self, before: Instant) {
-        self.by_origin
-            .borrow_mut()
-            .retain(|_, session| session.streams.get() > 0 || session.last_used.get() > before);
-    }
-
-    pub fn clear(&self) {
-        self.by_origin.borrow_mut().clear();
     }
 }
 

@@ -12,10 +12,10 @@
 //! | [`fetcher`] | takes a [`Request`], brings back a [`Visit`] |
 //! | [`request`], [`response`] | what is asked, what comes back |
 //! | [`cidr`], [`guard`] | which addresses may be connected to |
-//! | [`overrides`], [`dns`] | from names to addresses |
+//! | [`overrides`], [`dns`], `asker` | from names to addresses |
 //! | `connect`, `pool`, `stream`, [`tls`] | connections |
 //! | `exchange`, `head`, `chunked`, `watch` | HTTP/1 over one connection |
-//! | `http2` | HTTP/2, if it is switched on |
+//! | `http2`, `sessions` | HTTP/2, if it is switched on |
 //! | `decode` | content encodings |
 //! | [`http_date`] | dates in fields |
 //! | [`robots`] | robots.txt: parsing, matching, what a fetch of it means |
@@ -33,6 +33,7 @@ pub mod robots;
 pub mod shared;
 pub mod tls;
 
+mod asker;
 mod chunked;
 mod connect;
 mod decode;
@@ -41,6 +42,7 @@ mod generations;
 mod head;
 mod http2;
 mod pool;
+mod sessions;
 mod stream;
 mod watch;
 

@@ -7,6 +7,7 @@ use std::{
     cell::{Cell, RefCell},
     collections::{BTreeMap, HashMap},
     net::IpAddr,
+    rc::Rc,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -19,7 +20,7 @@ use tokio::{
     time::Instant,
 };
 
-use crate::{http2::Sessions, options::PoolLimits, stream::Stream};
+use crate::{http2::Session, options::PoolLimits, sessions::Sessions, stream::Stream};
 
 /// The right to have one connection open; given back when dropped.
 #[derive(Debug)]
@@ -174,6 +175,13 @@ impl Pool {
 
     pub fn idle(&self) -> usize {
         self.shelf.borrow().by_age.len()
+    }
+
+    /// A request over HTTP/2 is done: its connection stays, unless it is idle and its slot is wanted.
+    pub fn done(&self, session: &Rc<Session>) {
+        if self.waiting.get() > 0 {
+            self.sessions.remove_idle(session);
+        }
     }
 
     /// A slot for a new connection: a free one, that of the oldest idle connection, or the next that comes free.

@@ -1,6 +1,6 @@
 //! What a visit brings back: the response as the server sent it, and how the visit went.
 
-use std::{net::IpAddr, ops::Deref, time::Duration};
+use std::{borrow::Cow, net::IpAddr, ops::Deref, time::Duration};
 
 use bytes::Bytes;
 use lycosa_types::{CanonRules, CanonUrl, Failure, UnixMs, join::Joiner};
@@ -133,12 +133,33 @@ impl Response {
 
     /// Where a redirect leads, as a canonical URL.
     pub fn redirect_target(&self, from: &CanonUrl, rules: &CanonRules) -> Result<CanonUrl, Failure> {
-        let location = self.location().ok_or(Failure::BadRedirect)?;
+        let location = self.get_all("location").next().ok_or(Failure::BadRedirect)?;
+        if location.is_empty() {
+            return Err(Failure::BadRedirect);
+        }
         let mut target = String::new();
         Joiner::new(from, rules)
-            .join(location, &mut target)
+            .join(&text_of(location), &mut target)
             .map_err(|_| Failure::BadRedirect)?;
         Ok(CanonUrl::from_canonical(target))
+    }
+}
+
+/// A Location as text. One that is not UTF-8 has its octets escaped: the server will know its own encoding again.
+fn text_of(location: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(location) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => {
+            let mut text = String::with_capacity(location.len() * 2);
+            for byte in location {
+                if byte.is_ascii() {
+                    text.push(char::from(*byte));
+                } else {
+                    text.push_str(&format!("%{byte:02X}"));
+                }
+            }
+            Cow::Owned(text)
+        }
     }
 }
 
@@ -227,6 +248,16 @@ mod tests {
         assert_eq!(target("//b.test").unwrap().as_str(), "http://b.test/");
         assert_eq!(target("ftp://b.test/"), Err(Failure::BadRedirect));
         assert_eq!(target(""), Err(Failure::BadRedirect));
+        let latin = Response {
+            head: Head::new(Bytes::from_static(
+                b"HTTP/1.1 301 X\r\nLocation: /caf\xe9\r\n\r\n",
+            )),
+            ..response("")
+        };
+        assert_eq!(
+            latin.redirect_target(&from, &rules).unwrap().as_str(),
+            "http://a.test/caf%E9"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! | module | noun |
 //! | --- | --- |
+//! | [`mod@line`] | lines and fields |
 //! | [`parse`] | bytes become [`Robots`]: the rules that concern one crawler |
 //! | [`pattern`] | a path pattern with `*` and `$`, and the spelling in which paths are compared |
 //! | [`policy`] | what a fetch of robots.txt means: [`RobotsPolicy`] |
@@ -10,6 +11,7 @@
 //! decoded before comparing, as RFC 9309 2.2.2 asks, so `/%61` and `/a` are one path and of one length; field names
 //! are matched whole, where Google takes any name that begins right (`disallowed:`); a lone `%` is kept.
 
+pub mod line;
 pub mod parse;
 pub mod pattern;
 pub mod policy;

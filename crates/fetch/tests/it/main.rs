@@ -1,0 +1,14 @@
+//! The fetch crate against servers that do what they should not.
+
+// Everything here is test code, its scaffolding included.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod decoding;
+mod dns;
+mod framing;
+mod limits;
+mod network;
+mod pool;
+mod robots_oracle;
+mod server;
+mod tls;
