@@ -260,3 +260,71 @@ impl Current {
         self.index.spill()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Exchange;
+    use lycosa_types::CanonUrl;
+
+    fn visit() -> EncodedVisit {
+        let url = CanonUrl::from_canonical("http://example.org/".to_owned());
+        let exchange = Exchange {
+            url: &url,
+            at: UnixMs(0),
+            ip: None,
+            request_head: b"",
+            response_head: b"HTTP/1.1 200 OK\r\n\r\n",
+            raw_body: b"body",
+            revisit_of: None,
+            truncated: None,
+            protocol: None,
+            metadata: &[],
+        };
+        Encoder::new(EncoderOptions::default()).encode(&exchange).unwrap()
+    }
+
+    /// A disk that is full shows in the sync, or in an append that spills; from then on nothing is taken.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn after_a_failed_sync_nothing_is_written() {
+        for records_fail in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut archive = Archive::open(dir.path(), ArchiveOptions::default()).unwrap();
+            let span = archive.append(&visit()).unwrap();
+            let durable = archive.sync().unwrap();
+            archive.append(&visit()).unwrap();
+            let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+            let current = archive.current.as_mut().unwrap();
+            if records_fail {
+                current.records.file = full();
+            } else {
+                current.index.file = full();
+            }
+            assert!(matches!(archive.sync(), Err(ArchiveError::Io { .. })));
+            assert!(matches!(archive.append(&visit()), Err(ArchiveError::Poisoned)));
+            assert!(matches!(archive.sync(), Err(ArchiveError::Poisoned)));
+            assert!(matches!(archive.seal(), Err(ArchiveError::Poisoned)));
+            drop(archive);
+            let mut again = Archive::open_at(dir.path(), ArchiveOptions::default(), Some(durable)).unwrap();
+            assert_eq!(again.append(&visit()).unwrap().offset, durable.offset);
+            again.sync().unwrap();
+            crate::reader::read_span(dir.path(), span).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_archive_that_was_never_written_ends_nowhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open(dir.path(), ArchiveOptions::default()).unwrap();
+        let end = archive.sync().unwrap();
+        assert_eq!((end.segment, end.offset), (0, 0));
+        archive.seal().unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        // Whatever a crash left in the first segment was never durable.
+        archive.append(&visit()).unwrap();
+        archive.sync().unwrap();
+        let archive = Archive::open_at(dir.path(), ArchiveOptions::default(), Some(end)).unwrap();
+        assert_eq!(archive.end(), end);
+    }
+}
