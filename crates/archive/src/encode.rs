@@ -5,12 +5,14 @@
 //! Record ids are derived from URL, time and kind, so that the same visit always yields the same bytes.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use lycosa_types::UnixMs;
 
 use crate::cdxj::{LineFacts, REVISIT_MIME, push_facts};
 use crate::compress::{Compression, Effort, PackError, Packer};
 use crate::date::push_warc_date;
+use crate::dictionary::dictionary_id;
 use crate::digest::PayloadDigest;
 use crate::exchange::Exchange;
 use crate::head::read_head;
@@ -21,9 +23,11 @@ pub const MAX_VISIT_BYTES: usize = 1 << 30;
 pub const MAX_METADATA_VALUE_BYTES: usize = 64 * 1024;
 
 /// How visits are encoded.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct EncoderOptions {
     pub compression: Compression,
+    /// For zstd: what frames refer to. The archive must be opened with the same.
+    pub dictionary: Option<Arc<[u8]>>,
 }
 
 /// Why a visit could not be encoded.
@@ -69,6 +73,7 @@ pub struct EncodedVisit {
     pub payload_digest: PayloadDigest,
     pub(crate) at: UnixMs,
     pub(crate) compression: Compression,
+    pub(crate) dictionary_id: u64,
     /// The index line up to the place, which the appender adds.
     pub(crate) line: Vec<u8>,
 }
@@ -86,13 +91,15 @@ impl EncodedVisit {
 #[derive(Debug)]
 pub struct Encoder {
     packer: Packer,
+    dictionary_id: u64,
     record: Vec<u8>,
 }
 
 impl Encoder {
     pub fn new(options: EncoderOptions) -> Self {
         Self {
-            packer: Packer::new(options.compression),
+            dictionary_id: dictionary_id(options.dictionary.as_deref()),
+            packer: Packer::new(options.compression, options.dictionary.as_deref()),
             record: Vec::new(),
         }
     }
@@ -119,6 +126,7 @@ impl Encoder {
         visit.line.clear();
         visit.at = exchange.at;
         visit.compression = self.packer.compression();
+        visit.dictionary_id = self.dictionary_id;
         self.response(exchange, visit)?;
         if !exchange.request_head.is_empty() {
             self.request(exchange, visit)?;

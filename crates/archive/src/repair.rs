@@ -22,6 +22,7 @@ pub(crate) struct Repaired {
     pub segment: Segment,
     pub end: u64,
     pub index_end: u64,
+    pub dictionary: Option<Vec<u8>>,
 }
 
 /// Cuts torn tails. Returns the open segment to go on with, if there is one; any other open segment is sealed.
@@ -159,8 +160,14 @@ fn walk(segment: Segment, from: u64, lines: Vec<u8>) -> Result<Option<Repaired>,
         return Ok(None);
     }
     let index_path = segment.open_index_path();
-    write_durably(&index_path, &lines)?;
+    if fs::read(&index_path).ok().as_ref() != Some(&lines) {
+        write_durably(&index_path, &lines)?;
+    }
+    let path = segment.open_path();
+    let mut file = File::open(&path).map_err(ArchiveError::io("opening", &path))?;
+    let dictionary = dictionary::read_from(&mut file, &path)?;
     Ok(Some(Repaired {
+        dictionary,
         segment,
         end,
         index_end: lines.len() as u64,

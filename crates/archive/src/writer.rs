@@ -5,12 +5,14 @@
 //! opened and repaired afresh. Sealed segments never change.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fs, mem};
 
 use lycosa_types::{ArchiveSpan, UnixMs};
 
 use crate::cdxj::push_place;
 use crate::compress::Compression;
+use crate::dictionary::{MAX_DICTIONARY_BYTES, dictionary_id, skippable};
 use crate::encode::{EncodedVisit, Encoder, EncoderOptions};
 use crate::error::ArchiveError;
 use crate::repair;
@@ -25,6 +27,9 @@ pub struct ArchiveOptions {
     /// The start of segment names.
     pub prefix: String,
     pub compression: Compression,
+    /// For zstd: written at the start of each segment; encoders must have the same. At most
+    /// [`crate::dictionary::MAX_DICTIONARY_BYTES`] long.
+    pub dictionary: Option<Arc<[u8]>>,
     /// Fields of the warcinfo record, in addition to `format` and `conformsTo`: `software`, `operator`, `robots`, …
     pub info: Vec<(String, String)>,
 }
@@ -35,6 +40,7 @@ impl Default for ArchiveOptions {
             rotate_bytes: 1 << 30,
             prefix: "lycosa".to_owned(),
             compression: Compression::default(),
+            dictionary: None,
             info: vec![(
                 "software".to_owned(),
                 concat!("lycosa/", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -56,6 +62,7 @@ pub struct Archive {
     dir: PathBuf,
     options: ArchiveOptions,
     encoder: Encoder,
+    dictionary_id: u64,
     current: Option<Current>,
     /// The number of the last segment there is, open or sealed.
     last: u32,
@@ -85,6 +92,13 @@ impl Archive {
         known: Option<DurableEnd>,
     ) -> Result<Self, ArchiveError> {
         check_prefix(&options.prefix)?;
+        if options
+            .dictionary
+            .as_ref()
+            .is_some_and(|d| d.len() as u64 > MAX_DICTIONARY_BYTES)
+        {
+            return Err(ArchiveError::Dictionary);
+        }
         fs::create_dir_all(dir).map_err(ArchiveError::io("creating", dir))?;
         let opened = repair::repair(dir, known)?;
         let found = segments(dir)?;
@@ -96,7 +110,9 @@ impl Archive {
             dir: dir.to_owned(),
             encoder: Encoder::new(EncoderOptions {
                 compression: options.compression,
+                dictionary: options.dictionary.clone(),
             }),
+            dictionary_id: dictionary_id(options.dictionary.as_deref()),
             options,
             current: None,
             last,
@@ -110,10 +126,9 @@ impl Archive {
                 .len();
         }
         if let Some(repaired) = opened {
-            let same_kind = repaired
-                .segment
-                .name
-                .ends_with(&format!(".{}", archive.options.compression.extension()));
+            let extension = format!(".{}", archive.options.compression.extension());
+            let same_kind = repaired.segment.name.ends_with(&extension)
+                && dictionary_id(repaired.dictionary.as_deref()) == archive.dictionary_id;
             let current = Current {
                 records: Tail::open(&repaired.segment.open_path(), repaired.end)?,
                 index: Tail::open(&repaired.segment.open_index_path(), repaired.index_end)?,
@@ -143,6 +158,9 @@ impl Archive {
                 visit: visit.compression.extension(),
                 archive: self.options.compression.extension(),
             });
+        }
+        if visit.dictionary_id != self.dictionary_id {
+            return Err(ArchiveError::Dictionary);
         }
         let first = visit.members.first().copied();
         let length = first.map_or(0, |m| m.length);
@@ -195,6 +213,10 @@ impl Archive {
         let mut records = Tail::open(&segment.open_path(), 0)?;
         let index = Tail::open(&segment.open_index_path(), 0)?;
         sync_dir(&self.dir)?;
+        if let (Compression::Zstd(_), Some(dictionary)) = (self.options.compression, &self.options.dictionary)
+        {
+            records.push(&skippable(dictionary))?;
+        }
         records.push(&info)?;
         self.last = number;
         self.last_length = 0;
