@@ -331,7 +331,7 @@ mod tests {
             let mut again = Archive::open_at(dir.path(), ArchiveOptions::default(), Some(durable)).unwrap();
             assert_eq!(again.append(&visit()).unwrap().offset, durable.offset);
             again.sync().unwrap();
-            crate::reader::read_span(dir.path(), span).unwrap();
+            crate::span::read_span(dir.path(), span).unwrap();
         }
     }
 
