@@ -14,7 +14,7 @@ use crate::segment::{Segment, segments};
 /// The length of a segment's whole records: all of it once sealed.
 pub(crate) fn whole_length(segment: &Segment) -> Result<u64, ArchiveError> {
     if segment.open {
-        return Ok(whole_end(segment, 0, Vec::new())?.0);
+        return Ok(whole_end(segment, 0, u64::MAX, Vec::new())?.0);
     }
     let path = segment.path();
     Ok(std::fs::metadata(&path)

@@ -144,6 +144,15 @@ fn a_known_end_that_is_not_there_is_told() {
         at(1, written.ends[0].offset + 1),
         Err(ArchiveError::NotABoundary { .. })
     ));
+    // A wrong end costs nothing: what was there still is.
+    assert_eq!(
+        fs::read(record_file(dir.path(), Compression::Gzip(1))).unwrap(),
+        written.records
+    );
+    assert_eq!(
+        fs::read(dir.path().join("test-00001.cdxj.open")).unwrap(),
+        written.index
+    );
 }
 
 #[test]
