@@ -10,7 +10,7 @@ use libdeflater::{CompressionLvl, Compressor};
 pub enum Compression {
     /// `.warc.gz`, which every tool opens. The level is libdeflate's, 1 to 12.
     Gzip(u8),
-    /// `.warc.zst` without dictionary. The level is zstd's, 1 to 19.
+    /// `.warc.zst`, with or without a dictionary. The level is zstd's, 1 to 19.
     Zstd(u8),
     /// `.warc`.
     None,
@@ -63,15 +63,20 @@ pub(crate) enum Effort {
 }
 
 impl Packer {
-    pub fn new(compression: Compression) -> Self {
+    pub fn new(compression: Compression, dictionary: Option<&[u8]>) -> Self {
         let level =
             |level: u8| CompressionLvl::new(i32::from(level)).unwrap_or_else(|_| CompressionLvl::fastest());
         let dense = match compression {
             Compression::Gzip(l) => level(l),
             _ => CompressionLvl::fastest(),
         };
+        // Without a compressor each pack reports the failure.
         let zstd = match compression {
-            Compression::Zstd(l) => zstd::bulk::Compressor::new(i32::from(l.clamp(1, 19))).ok(),
+            Compression::Zstd(l) => zstd::bulk::Compressor::with_dictionary(
+                i32::from(l.clamp(1, 19)),
+                dictionary.unwrap_or_default(),
+            )
+            .ok(),
             _ => None,
         };
         Self {

@@ -12,6 +12,23 @@ const ZSTD_MAGIC: u32 = 0xFD2F_B528;
 /// Larger dictionaries are refused.
 pub const MAX_DICTIONARY_BYTES: u64 = 8 << 20;
 
+/// Tells dictionaries apart; zero for none.
+pub(crate) fn dictionary_id(dictionary: Option<&[u8]>) -> u64 {
+    dictionary.map_or(0, |bytes| xxhash_rust::xxh3::xxh3_64(bytes).max(1))
+}
+
+/// The frame that opens a file whose other frames refer to `dictionary`.
+pub(crate) fn skippable(dictionary: &[u8]) -> Vec<u8> {
+    // Longer ones are refused when the archive is opened, so the length fits.
+    let length = u32::try_from(dictionary.len()).unwrap_or(u32::MAX);
+    [&FRAME_MAGIC.to_le_bytes(), &length.to_le_bytes(), dictionary].concat()
+}
+
+/// Trains a dictionary of at most `bytes` on samples, each the bytes of one record. None if they are too few.
+pub fn train(samples: &[&[u8]], bytes: usize) -> Option<Vec<u8>> {
+    zstd::dict::from_samples(samples, bytes).ok()
+}
+
 fn word(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?))
 }

@@ -28,6 +28,10 @@ pub enum ArchiveError {
     )]
     TooLarge { bytes: u64, limit: u64 },
     #[error(
+        "the visit and the archive do not have the same dictionary, or it is too large; give both the same"
+    )]
+    Dictionary,
+    #[error(
         "segment {segment} ends at {actual} but {expected} bytes of it are known to be durable; the archive lost data"
     )]
     Lost {

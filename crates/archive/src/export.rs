@@ -14,7 +14,7 @@ use crate::segment::{Segment, segments};
 /// The length of a segment's whole records: all of it once sealed.
 pub(crate) fn whole_length(segment: &Segment) -> Result<u64, ArchiveError> {
     if segment.open {
-        return Ok(whole_end(segment, 0, Vec::new())?.0);
+        return Ok(whole_end(segment, 0, u64::MAX, Vec::new())?.0);
     }
     let path = segment.path();
     Ok(std::fs::metadata(&path)
@@ -34,7 +34,7 @@ pub(crate) fn copy_segment(segment: &Segment, out: &mut impl Write) -> Result<u6
 /// compression are copied byte for byte; the records of others are packed anew. Returns the number of bytes written.
 pub fn export_warc(dir: &Path, compression: Compression, out: &mut impl Write) -> Result<u64, ArchiveError> {
     let mut written = 0;
-    let mut packer = Packer::new(compression);
+    let mut packer = Packer::new(compression, None);
     for segment in segments(dir)? {
         let same = segment.name.ends_with(&format!(".{}", compression.extension()));
         // Frames made with a dictionary mean nothing without it, so zstd is always unpacked.

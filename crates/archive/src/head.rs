@@ -12,6 +12,8 @@ pub struct HeadFacts<'a> {
     pub status: Option<Cow<'a, str>>,
     /// The content type up to the first `;` or blank. None if there is no such header.
     pub mime: Option<String>,
+    /// Whether a content coding other than `identity` is named.
+    pub coded: bool,
     /// Where the payload starts.
     pub end: usize,
     /// Whether the blank line was there, or the bytes ended before it.
@@ -77,7 +79,7 @@ pub fn read_head(block: &[u8]) -> HeadFacts<'_> {
         Cow::Borrowed(text) => Cow::Borrowed(status_word(text)),
         Cow::Owned(text) => Cow::Owned(status_word(text).to_owned()),
     };
-    let mut mime = None;
+    let (mut mime, mut coded) = (None, false);
     let mut line = lines.next();
     while !line.is_empty() {
         let next = lines.next();
@@ -85,6 +87,9 @@ pub fn read_head(block: &[u8]) -> HeadFacts<'_> {
             && line
                 .split_once(':')
                 .is_some_and(|(name, _)| is_content_type(name));
+        coded |= line
+            .split_once(':')
+            .is_some_and(|(name, value)| is_coding(name, value));
         let mut value = String::new();
         if let (true, Some((_, text))) = (wanted, line.split_once(':')) {
             value.push_str(text.trim_start_matches(is_blank));
@@ -108,6 +113,7 @@ pub fn read_head(block: &[u8]) -> HeadFacts<'_> {
     HeadFacts {
         status: Some(status),
         mime,
+        coded,
         end: lines.at,
         whole: lines.ended,
     }
@@ -116,6 +122,14 @@ pub fn read_head(block: &[u8]) -> HeadFacts<'_> {
 fn is_content_type(name: &str) -> bool {
     name.trim_end_matches([' ', '\t'])
         .eq_ignore_ascii_case("content-type")
+}
+
+fn is_coding(name: &str, value: &str) -> bool {
+    let value = value.trim_matches(is_blank);
+    name.trim_end_matches([' ', '\t'])
+        .eq_ignore_ascii_case("content-encoding")
+        && !value.is_empty()
+        && !value.eq_ignore_ascii_case("identity")
 }
 
 /// `HTTP/1.1 200 OK` → `200`.
@@ -182,6 +196,21 @@ mod tests {
             facts(&format!("{head}Content-Type: x/y\r\n\r\n")),
             (Some("200".into()), None, head.len())
         );
+    }
+
+    #[test]
+    fn codings() {
+        for (header, coded) in [
+            ("Content-Encoding: gzip", true),
+            ("content-encoding: Identity", false),
+            ("X: gzip", false),
+        ] {
+            assert_eq!(
+                read_head(format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\n").as_bytes()).coded,
+                coded,
+                "{header}"
+            );
+        }
     }
 
     proptest! {

@@ -9,14 +9,14 @@
 //! | module | noun |
 //! | --- | --- |
 //! | [`exchange`] | a visit as it comes from the fetcher |
-//! | [`encode`] | the visit as the bytes of its records |
+//! | [`encode`], `fields` | the visit as the bytes of its records |
 //! | [`compress`] | one record, one member |
 //! | [`digest`] | the payload digest and what it covers |
-//! | [`head`], [`surt`], [`cdxj`], `index` | what an index line says |
+//! | [`head`], [`mod@surt`], [`cdxj`], `index` | what an index line says |
 //! | [`segment`] | files and their names |
 //! | [`writer`], `tail` | appending, syncing, rotating |
 //! | `repair` | torn tails and sealing |
-//! | [`record`], [`reader`], [`dictionary`], [`payload`] | the way back |
+//! | [`record`], [`reader`], [`span`], [`dictionary`], [`payload`] | the way back |
 //! | [`merge`], [`export`], [`wacz`] | the archive for others |
 
 pub mod cdxj;
@@ -28,6 +28,7 @@ pub mod encode;
 pub mod error;
 pub mod exchange;
 pub mod export;
+mod fields;
 pub mod head;
 mod index;
 pub mod merge;
@@ -36,6 +37,7 @@ pub mod reader;
 pub mod record;
 mod repair;
 pub mod segment;
+pub mod span;
 pub mod surt;
 mod tail;
 pub mod wacz;
@@ -49,9 +51,10 @@ pub use exchange::{Exchange, RevisitOf, RevisitReason, Truncation};
 pub use export::export_warc;
 pub use merge::MergedIndex;
 pub use payload::{HttpResponse, http_response};
-pub use reader::{PlacedRecord, RecordReader, SpanReader, read_segment, read_span, records};
+pub use reader::{PlacedRecord, RecordReader, read_segment, records};
 pub use record::{ReadLimits, Record};
 pub use segment::{Segment, segments};
+pub use span::{SpanReader, read_span};
 pub use surt::surt;
 pub use wacz::{PackageInfo, PackageReport, Page, export_wacz};
 pub use writer::{Archive, ArchiveOptions, DurableEnd};

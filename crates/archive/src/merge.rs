@@ -36,7 +36,7 @@ impl MergedIndex {
         };
         for segment in segments {
             let source: Box<dyn BufRead> = if segment.open {
-                let (_, lines) = whole_end(segment, 0, Vec::new())?;
+                let (_, lines) = whole_end(segment, 0, u64::MAX, Vec::new())?;
                 Box::new(Cursor::new(sorted_lines(&lines)))
             } else {
                 let path = segment.index_path();

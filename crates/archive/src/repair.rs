@@ -22,6 +22,7 @@ pub(crate) struct Repaired {
     pub segment: Segment,
     pub end: u64,
     pub index_end: u64,
+    pub dictionary: Option<Vec<u8>>,
 }
 
 /// Cuts torn tails. Returns the open segment to go on with, if there is one; any other open segment is sealed.
@@ -49,7 +50,7 @@ pub(crate) fn repair(dir: &Path, known: Option<DurableEnd>) -> Result<Option<Rep
         let repaired = match known {
             Some(known) if known.segment < segment.number => None,
             Some(known) if known.segment == segment.number => Some(cut_at(segment.clone(), known)?),
-            _ => walk(segment.clone(), 0, Vec::new())?,
+            _ => walk(segment.clone())?,
         };
         match repaired {
             // Nothing whole in it: the number is free for the next segment.
@@ -131,46 +132,52 @@ fn cut_at(segment: Segment, known: DurableEnd) -> Result<Repaired, ArchiveError>
     }
     let mut lines = lines;
     lines.truncate(kept);
-    let number = segment.number;
-    let file = File::options()
-        .write(true)
-        .open(segment.open_path())
-        .map_err(ArchiveError::io("opening", &segment.open_path()))?;
-    file.set_len(known.offset)
-        .map_err(ArchiveError::io("truncating", &segment.open_path()))?;
-    match walk(segment, covered, lines)? {
-        Some(repaired) if repaired.end == known.offset => Ok(repaired),
-        _ => Err(ArchiveError::NotABoundary {
-            segment: number,
+    // Nothing is changed before the end has proved to be one: with the wrong state this would destroy records.
+    let (end, lines) = whole_end(&segment, covered, known.offset, lines)?;
+    if end != known.offset || end == 0 {
+        return Err(ArchiveError::NotABoundary {
+            segment: segment.number,
             offset: known.offset,
-        }),
+        });
     }
+    with_index(segment, end, &lines)
 }
 
 fn place_end(offset: u64, length: u64, gap: u64) -> u64 {
     offset.saturating_add(length).saturating_add(gap)
 }
 
-/// Walks the records from `from` on and finds the end of the last whole one. The index becomes `lines` and a line for
-/// each record walked over. None if there is no whole record at all.
-fn walk(segment: Segment, from: u64, lines: Vec<u8>) -> Result<Option<Repaired>, ArchiveError> {
-    let (end, lines) = whole_end(&segment, from, lines)?;
-    if end == 0 {
-        return Ok(None);
+/// Walks an open segment from its start and finds the end of the last whole record. None if there is none.
+fn walk(segment: Segment) -> Result<Option<Repaired>, ArchiveError> {
+    match whole_end(&segment, 0, u64::MAX, Vec::new())? {
+        (0, _) => Ok(None),
+        (end, lines) => with_index(segment, end, &lines).map(Some),
     }
+}
+
+/// Makes `lines` the index of a segment that is good up to `end`.
+fn with_index(segment: Segment, end: u64, lines: &[u8]) -> Result<Repaired, ArchiveError> {
     let index_path = segment.open_index_path();
-    write_durably(&index_path, &lines)?;
-    Ok(Some(Repaired {
+    if fs::read(&index_path).ok().as_deref() != Some(lines) {
+        write_durably(&index_path, lines)?;
+    }
+    let path = segment.open_path();
+    let mut file = File::open(&path).map_err(ArchiveError::io("opening", &path))?;
+    let dictionary = dictionary::read_from(&mut file, &path)?;
+    Ok(Repaired {
+        dictionary,
         segment,
         end,
         index_end: lines.len() as u64,
-    }))
+    })
 }
 
-/// The end of the last whole record of an open segment and the index up to there.
+/// Walks the records of a segment between `from` and `limit`. Returns the end of the last whole one, and `lines` with a line
+/// added for each.
 pub(crate) fn whole_end(
     segment: &Segment,
     from: u64,
+    limit: u64,
     mut lines: Vec<u8>,
 ) -> Result<(u64, Vec<u8>), ArchiveError> {
     let path = segment.path();
@@ -180,7 +187,7 @@ pub(crate) fn whole_end(
     file.seek(SeekFrom::Start(from))
         .map_err(ArchiveError::io("seeking in", &path))?;
     let mut reader = RecordReader::new(
-        BufReader::with_capacity(1 << 18, file),
+        BufReader::with_capacity(1 << 18, file.take(limit.saturating_sub(from))),
         from,
         ReadLimits::default(),
     )

@@ -192,7 +192,7 @@ impl Package<'_> {
         let mut blocks = format!("!meta 0 {header}\n").into_bytes();
         let mut lines = 0;
         self.entry("indexes/index.cdx.gz", |sink| {
-            let mut packer = Packer::new(Compression::Gzip(6));
+            let mut packer = Packer::new(Compression::Gzip(6), None);
             let (mut block, mut first) = (Vec::new(), Vec::new());
             loop {
                 let line = merged.next_line()?;

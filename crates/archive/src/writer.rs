@@ -5,12 +5,14 @@
 //! opened and repaired afresh. Sealed segments never change.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fs, mem};
 
 use lycosa_types::{ArchiveSpan, UnixMs};
 
 use crate::cdxj::push_place;
 use crate::compress::Compression;
+use crate::dictionary::{MAX_DICTIONARY_BYTES, dictionary_id, skippable};
 use crate::encode::{EncodedVisit, Encoder, EncoderOptions};
 use crate::error::ArchiveError;
 use crate::repair;
@@ -25,6 +27,9 @@ pub struct ArchiveOptions {
     /// The start of segment names.
     pub prefix: String,
     pub compression: Compression,
+    /// For zstd: written at the start of each segment; encoders must have the same. At most
+    /// [`crate::dictionary::MAX_DICTIONARY_BYTES`] long.
+    pub dictionary: Option<Arc<[u8]>>,
     /// Fields of the warcinfo record, in addition to `format` and `conformsTo`: `software`, `operator`, `robots`, …
     pub info: Vec<(String, String)>,
 }
@@ -35,6 +40,7 @@ impl Default for ArchiveOptions {
             rotate_bytes: 1 << 30,
             prefix: "lycosa".to_owned(),
             compression: Compression::default(),
+            dictionary: None,
             info: vec![(
                 "software".to_owned(),
                 concat!("lycosa/", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -56,6 +62,7 @@ pub struct Archive {
     dir: PathBuf,
     options: ArchiveOptions,
     encoder: Encoder,
+    dictionary_id: u64,
     current: Option<Current>,
     /// The number of the last segment there is, open or sealed.
     last: u32,
@@ -85,6 +92,13 @@ impl Archive {
         known: Option<DurableEnd>,
     ) -> Result<Self, ArchiveError> {
         check_prefix(&options.prefix)?;
+        if options
+            .dictionary
+            .as_ref()
+            .is_some_and(|d| d.len() as u64 > MAX_DICTIONARY_BYTES)
+        {
+            return Err(ArchiveError::Dictionary);
+        }
         fs::create_dir_all(dir).map_err(ArchiveError::io("creating", dir))?;
         let opened = repair::repair(dir, known)?;
         let found = segments(dir)?;
@@ -96,7 +110,9 @@ impl Archive {
             dir: dir.to_owned(),
             encoder: Encoder::new(EncoderOptions {
                 compression: options.compression,
+                dictionary: options.dictionary.clone(),
             }),
+            dictionary_id: dictionary_id(options.dictionary.as_deref()),
             options,
             current: None,
             last,
@@ -110,10 +126,9 @@ impl Archive {
                 .len();
         }
         if let Some(repaired) = opened {
-            let same_kind = repaired
-                .segment
-                .name
-                .ends_with(&format!(".{}", archive.options.compression.extension()));
+            let extension = format!(".{}", archive.options.compression.extension());
+            let same_kind = repaired.segment.name.ends_with(&extension)
+                && dictionary_id(repaired.dictionary.as_deref()) == archive.dictionary_id;
             let current = Current {
                 records: Tail::open(&repaired.segment.open_path(), repaired.end)?,
                 index: Tail::open(&repaired.segment.open_index_path(), repaired.index_end)?,
@@ -143,6 +158,9 @@ impl Archive {
                 visit: visit.compression.extension(),
                 archive: self.options.compression.extension(),
             });
+        }
+        if visit.dictionary_id != self.dictionary_id {
+            return Err(ArchiveError::Dictionary);
         }
         let first = visit.members.first().copied();
         let length = first.map_or(0, |m| m.length);
@@ -195,6 +213,10 @@ impl Archive {
         let mut records = Tail::open(&segment.open_path(), 0)?;
         let index = Tail::open(&segment.open_index_path(), 0)?;
         sync_dir(&self.dir)?;
+        if let (Compression::Zstd(_), Some(dictionary)) = (self.options.compression, &self.options.dictionary)
+        {
+            records.push(&skippable(dictionary))?;
+        }
         records.push(&info)?;
         self.last = number;
         self.last_length = 0;
@@ -258,5 +280,73 @@ impl Current {
         line.extend_from_slice(&visit.line);
         push_place(line, length, offset, &self.segment.name);
         self.index.spill()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Exchange;
+    use lycosa_types::CanonUrl;
+
+    fn visit() -> EncodedVisit {
+        let url = CanonUrl::from_canonical("http://example.org/".to_owned());
+        let exchange = Exchange {
+            url: &url,
+            at: UnixMs(0),
+            ip: None,
+            request_head: b"",
+            response_head: b"HTTP/1.1 200 OK\r\n\r\n",
+            raw_body: b"body",
+            revisit_of: None,
+            truncated: None,
+            protocol: None,
+            metadata: &[],
+        };
+        Encoder::new(EncoderOptions::default()).encode(&exchange).unwrap()
+    }
+
+    /// A disk that is full shows in the sync, or in an append that spills; from then on nothing is taken.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn after_a_failed_sync_nothing_is_written() {
+        for records_fail in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut archive = Archive::open(dir.path(), ArchiveOptions::default()).unwrap();
+            let span = archive.append(&visit()).unwrap();
+            let durable = archive.sync().unwrap();
+            archive.append(&visit()).unwrap();
+            let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+            let current = archive.current.as_mut().unwrap();
+            if records_fail {
+                current.records.file = full();
+            } else {
+                current.index.file = full();
+            }
+            assert!(matches!(archive.sync(), Err(ArchiveError::Io { .. })));
+            assert!(matches!(archive.append(&visit()), Err(ArchiveError::Poisoned)));
+            assert!(matches!(archive.sync(), Err(ArchiveError::Poisoned)));
+            assert!(matches!(archive.seal(), Err(ArchiveError::Poisoned)));
+            drop(archive);
+            let mut again = Archive::open_at(dir.path(), ArchiveOptions::default(), Some(durable)).unwrap();
+            assert_eq!(again.append(&visit()).unwrap().offset, durable.offset);
+            again.sync().unwrap();
+            crate::span::read_span(dir.path(), span).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_archive_that_was_never_written_ends_nowhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open(dir.path(), ArchiveOptions::default()).unwrap();
+        let end = archive.sync().unwrap();
+        assert_eq!((end.segment, end.offset), (0, 0));
+        archive.seal().unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        // Whatever a crash left in the first segment was never durable.
+        archive.append(&visit()).unwrap();
+        archive.sync().unwrap();
+        let archive = Archive::open_at(dir.path(), ArchiveOptions::default(), Some(end)).unwrap();
+        assert_eq!(archive.end(), end);
     }
 }

@@ -1,8 +1,10 @@
 //! What is written is read back, in every compression, across rotation and resumption.
 
+use std::sync::Arc;
+
 use lycosa_archive::{
-    Archive, ArchiveError, ArchiveOptions, Compression, PayloadDigest, ReadLimits, RevisitReason, SpanReader,
-    http_response, read_span, records, segments,
+    Archive, ArchiveError, ArchiveOptions, Compression, Encoder, EncoderOptions, PayloadDigest, ReadLimits,
+    RevisitReason, SpanReader, http_response, read_span, records, segments,
 };
 use proptest::prelude::*;
 
@@ -163,6 +165,67 @@ fn resuming_with_another_compression_starts_a_new_segment() {
             Some(sample(n).url.as_str())
         );
     }
+}
+
+#[test]
+fn a_dictionary_travels_with_the_segment() {
+    let dir = tempfile::tempdir().unwrap();
+    let plain: Vec<Vec<u8>> = (100..400)
+        .map(|n| encode(&sample(n * 4), Compression::None).bytes)
+        .collect();
+    let parts: Vec<&[u8]> = plain.iter().map(Vec::as_slice).collect();
+    let dictionary: Arc<[u8]> = lycosa_archive::dictionary::train(&parts, 16 * 1024)
+        .unwrap()
+        .into();
+    let compression = Compression::Zstd(3);
+    let with = || ArchiveOptions {
+        dictionary: Some(dictionary.clone()),
+        ..options(compression)
+    };
+    let mut encoder = Encoder::new(EncoderOptions {
+        compression,
+        dictionary: Some(dictionary.clone()),
+    });
+    let mut archive = Archive::open(dir.path(), with()).unwrap();
+    assert!(matches!(
+        archive.append(&encode(&sample(0), compression)),
+        Err(ArchiveError::Dictionary)
+    ));
+    let visit = encoder.encode(&sample(0).exchange()).unwrap();
+    assert!(visit.bytes.len() < encode(&sample(0), compression).bytes.len());
+    let mut spans = vec![archive.append(&visit).unwrap()];
+    let end = archive.sync().unwrap();
+    spans.push(
+        archive
+            .append(&encoder.encode(&sample(1).exchange()).unwrap())
+            .unwrap(),
+    );
+    archive.sync().unwrap();
+
+    // Repair needs the dictionary too, from the start and from a known end.
+    for known in [None, Some(end)] {
+        let archive = Archive::open_at(dir.path(), with(), known).unwrap();
+        assert_eq!(archive.end() == end, known.is_some());
+    }
+    assert_eq!(
+        read_span(dir.path(), spans[0]).unwrap().target(),
+        Some(sample(0).url.as_str())
+    );
+    assert!(read_span(dir.path(), spans[1]).is_err());
+    let mut kinds = records(dir.path(), ReadLimits::default()).unwrap();
+    assert_eq!(kinds.by_ref().filter(|(_, r)| r.is_ok()).count(), 4);
+
+    // Without it the segment is sealed and a new one begun.
+    let mut archive = open(dir.path(), compression);
+    assert_eq!(
+        archive.append(&encode(&sample(2), compression)).unwrap().segment,
+        2
+    );
+    let mut gzip = Vec::new();
+    archive.sync().unwrap();
+    lycosa_archive::export_warc(dir.path(), Compression::Gzip(1), &mut gzip).unwrap();
+    let read = lycosa_archive::RecordReader::new(gzip.as_slice(), 0, ReadLimits::default());
+    assert_eq!(read.map(Result::unwrap).count(), 8);
 }
 
 proptest! {

@@ -128,7 +128,10 @@ impl Sample {
 }
 
 pub fn encoder(compression: Compression) -> Encoder {
-    Encoder::new(EncoderOptions { compression })
+    Encoder::new(EncoderOptions {
+        compression,
+        dictionary: None,
+    })
 }
 
 pub fn encode(sample: &Sample, compression: Compression) -> EncodedVisit {
