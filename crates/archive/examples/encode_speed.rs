@@ -54,12 +54,7 @@ fn made_up_page() -> Vec<u8> {
     };
     while page.len() < 24_000 {
         page.extend_from_slice(
-            format!(
-                "<section id=\"s{}\"><h2>{}</h2><p>",
-                next(10_000),
-                WORDS[next(24)]
-            )
-            .as_bytes(),
+            format!("<section id=\"s{}\"><h2>{}</h2><p>", next(10_000), WORDS[next(24)]).as_bytes(),
         );
         for _ in 0..next(40) {
             match next(8) {
@@ -93,11 +88,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let url = CanonUrl::from_canonical("http://www.example.org/docs/reference/page-1.html".to_owned());
     let head = b"HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sun, 15 Nov 2026 03:35:08 GMT\r\nContent-Type: text/html\r\nContent-Length: 24000\r\nLast-Modified: Sun, 15 Nov 2026 03:35:08 GMT\r\nConnection: keep-alive\r\nETag: \"65544f3c-5dc0\"\r\nAccept-Ranges: bytes\r\n\r\n";
     let request = b"GET /docs/reference/page-1.html HTTP/1.1\r\nHost: www.example.org\r\nUser-Agent: lycosa/0.1 (+https://example.org/bot)\r\nAccept: text/html,application/xhtml+xml;q=0.9,*/*;q=0.8\r\nAccept-Encoding: gzip, br, zstd\r\n\r\n";
-    let metadata = [
-        ("via", "http://www.example.org/docs/"),
-        ("hopsFromSeed", "LLL"),
-        ("fetchTimeMs", "12"),
-    ];
+    let metadata = [("via", "http://www.example.org/docs/"), ("hopsFromSeed", "LLL"), ("fetchTimeMs", "12")];
     for compression in [
         Compression::Gzip(1),
         Compression::Gzip(2),
@@ -105,10 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Compression::Zstd(1),
         Compression::None,
     ] {
-        let mut encoder = Encoder::new(EncoderOptions {
-            compression,
-            dictionary: None,
-        });
+        let mut encoder = Encoder::new(EncoderOptions { compression, dictionary: None });
         let mut visit = EncodedVisit::default();
         let (mut raw, mut packed, mut members) = (0, 0, [0u64; 3]);
         let mut encode_us = f64::MAX;
@@ -124,7 +112,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     raw_body: page,
                     revisit_of: None,
                     payload_digest: None,
-            truncated: None,
+                    truncated: None,
                     protocol: None,
                     metadata: &metadata,
                 };
@@ -140,13 +128,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let count = BATCHES * rounds * pages.len();
         let dir = tempfile::tempdir()?;
-        let mut archive = Archive::open(
-            dir.path(),
-            ArchiveOptions {
-                compression,
-                ..ArchiveOptions::default()
-            },
-        )?;
+        let mut archive =
+            Archive::open(dir.path(), ArchiveOptions { compression, ..ArchiveOptions::default() })?;
         let started = Instant::now();
         for _ in 0..count {
             black_box(archive.append(&visit)?);

@@ -50,10 +50,7 @@ pub(crate) fn push_facts(out: &mut Vec<u8>, facts: &LineFacts<'_>) {
 /// Appends the rest of the line, once it is known where the record is.
 pub(crate) fn push_place(out: &mut Vec<u8>, length: u64, offset: u64, filename: &str) {
     // Writing into a vector does not fail.
-    let _ = write!(
-        out,
-        ", \"length\": \"{length}\", \"offset\": \"{offset}\", \"filename\": \""
-    );
+    let _ = write!(out, ", \"length\": \"{length}\", \"offset\": \"{offset}\", \"filename\": \"");
     out.extend_from_slice(filename.as_bytes());
     out.extend_from_slice(b"\"}\n");
 }
@@ -61,10 +58,7 @@ pub(crate) fn push_place(out: &mut Vec<u8>, length: u64, offset: u64, filename: 
 /// Appends a JSON string in ASCII.
 fn push_json(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    if text
-        .bytes()
-        .all(|b| (0x20..=0x7e).contains(&b) && b != b'"' && b != b'\\')
-    {
+    if text.bytes().all(|b| (0x20..=0x7e).contains(&b) && b != b'"' && b != b'\\') {
         out.extend_from_slice(text.as_bytes());
     } else {
         for c in text.chars() {

@@ -105,19 +105,14 @@ impl Packer {
                 if self.scratch.len() < bound {
                     self.scratch.resize(bound, 0);
                 }
-                let length = compressor
-                    .gzip_compress(record, &mut self.scratch)
-                    .map_err(|_| PackError)?;
+                let length = compressor.gzip_compress(record, &mut self.scratch).map_err(|_| PackError)?;
                 out.extend_from_slice(self.scratch.get(..length).unwrap_or_default());
             }
             Compression::Zstd(_) => {
                 let compressor = self.zstd.as_mut().ok_or(PackError)?;
                 self.scratch.clear();
-                self.scratch
-                    .reserve(zstd::zstd_safe::compress_bound(record.len()));
-                compressor
-                    .compress_to_buffer(record, &mut self.scratch)
-                    .map_err(|_| PackError)?;
+                self.scratch.reserve(zstd::zstd_safe::compress_bound(record.len()));
+                compressor.compress_to_buffer(record, &mut self.scratch).map_err(|_| PackError)?;
                 out.extend_from_slice(&self.scratch);
             }
         }
@@ -130,9 +125,7 @@ impl Packer {
 
 impl std::fmt::Debug for Packer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Packer")
-            .field("compression", &self.compression)
-            .finish_non_exhaustive()
+        f.debug_struct("Packer").field("compression", &self.compression).finish_non_exhaustive()
     }
 }
 

@@ -26,11 +26,7 @@ fn civil(at: UnixMs) -> Civil {
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let march_month = (5 * day_of_year + 2) / 153;
-    let month = if march_month < 10 {
-        march_month + 3
-    } else {
-        march_month - 9
-    };
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
     Civil {
         year: era * 400 + year_of_era + u64::from(month <= 2),
         month,
@@ -52,13 +48,9 @@ fn push_digits(out: &mut Vec<u8>, value: u64, width: u32) {
 /// Appends `2026-11-15T03:35:08.250Z`; milliseconds are left out when zero.
 pub fn push_warc_date(out: &mut Vec<u8>, at: UnixMs) {
     let c = civil(at);
-    for (value, width, after) in [
-        (c.year, 4, b'-'),
-        (c.month, 2, b'-'),
-        (c.day, 2, b'T'),
-        (c.hour, 2, b':'),
-        (c.minute, 2, b':'),
-    ] {
+    for (value, width, after) in
+        [(c.year, 4, b'-'), (c.month, 2, b'-'), (c.day, 2, b'T'), (c.hour, 2, b':'), (c.minute, 2, b':')]
+    {
         push_digits(out, value, width);
         out.push(after);
     }
@@ -91,9 +83,7 @@ pub fn parse_warc_date(text: &str) -> Option<UnixMs> {
     let bytes = text.as_bytes();
     let number = |from: usize, to: usize| -> Option<u64> {
         let part = bytes.get(from..to)?;
-        part.iter().try_fold(0u64, |sum, b| {
-            b.is_ascii_digit().then(|| sum * 10 + u64::from(b - b'0'))
-        })
+        part.iter().try_fold(0u64, |sum, b| b.is_ascii_digit().then(|| sum * 10 + u64::from(b - b'0')))
     };
     let shape = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
     if !shape.iter().all(|&(at, mark)| bytes.get(at) == Some(&mark)) {
@@ -104,10 +94,9 @@ pub fn parse_warc_date(text: &str) -> Option<UnixMs> {
     let rest = bytes.get(19..)?.strip_suffix(b"Z")?;
     let ms = match rest.strip_prefix(b".") {
         None if rest.is_empty() => 0,
-        Some(digits) if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) => (0..3)
-            .fold(0, |sum, i| {
-                sum * 10 + digits.get(i).map_or(0, |b| u64::from(b - b'0'))
-            }),
+        Some(digits) if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) => {
+            (0..3).fold(0, |sum, i| sum * 10 + digits.get(i).map_or(0, |b| u64::from(b - b'0')))
+        }
         _ => return None,
     };
     if year < 1970
@@ -125,9 +114,7 @@ pub fn parse_warc_date(text: &str) -> Option<UnixMs> {
     let day_of_era =
         year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + (153 * march_month + 2) / 5 + day - 1;
     let days = (era * 146_097 + day_of_era).checked_sub(719_468)?;
-    Some(UnixMs(
-        days * DAY_MS + hour * 3_600_000 + minute * 60_000 + second.min(59) * 1000 + ms,
-    ))
+    Some(UnixMs(days * DAY_MS + hour * 3_600_000 + minute * 60_000 + second.min(59) * 1000 + ms))
 }
 
 #[cfg(test)]
@@ -145,29 +132,19 @@ mod tests {
         ] {
             let mut out = Vec::new();
             push_timestamp(&mut out, UnixMs(at_ms));
-            assert_eq!(
-                (warc_date(UnixMs(at_ms)).as_str(), out.as_slice()),
-                (date, stamp.as_bytes())
-            );
+            assert_eq!((warc_date(UnixMs(at_ms)).as_str(), out.as_slice()), (date, stamp.as_bytes()));
         }
     }
 
     #[test]
     fn what_is_not_a_date() {
-        for text in [
-            "",
-            "2000-02-29",
-            "2000-13-01T00:00:00Z",
-            "2000-01-01T00:00:00.Z",
-            "2000-01-01T00:00:00+1",
-        ] {
+        for text in
+            ["", "2000-02-29", "2000-13-01T00:00:00Z", "2000-01-01T00:00:00.Z", "2000-01-01T00:00:00+1"]
+        {
             assert_eq!(parse_warc_date(text), None, "{text}");
         }
         assert_eq!(parse_warc_date("1970-01-01T00:00:01.5Z"), Some(UnixMs(1500)));
-        assert_eq!(
-            parse_warc_date("1970-01-01T00:00:01.123456789Z"),
-            Some(UnixMs(1123))
-        );
+        assert_eq!(parse_warc_date("1970-01-01T00:00:01.123456789Z"), Some(UnixMs(1123)));
     }
 
     proptest! {

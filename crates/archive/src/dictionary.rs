@@ -40,10 +40,7 @@ pub(crate) fn starts_skippable(bytes: &[u8]) -> bool {
 
 /// Reads a skippable frame; returns the dictionary if it holds one.
 pub(crate) fn read_skippable(input: &mut impl Read, offset: u64) -> Result<Option<Vec<u8>>, ReadError> {
-    let damaged = |reason: &str| ReadError::Damaged {
-        offset,
-        reason: reason.to_owned(),
-    };
+    let damaged = |reason: &str| ReadError::Damaged { offset, reason: reason.to_owned() };
     let mut head = [0u8; 8];
     input.read_exact(&mut head).map_err(|e| damaged(&e.to_string()))?;
     let size = u64::from(word(&head[4..]).unwrap_or_default());
@@ -51,10 +48,7 @@ pub(crate) fn read_skippable(input: &mut impl Read, offset: u64) -> Result<Optio
         return Err(damaged("a skippable frame larger than any dictionary"));
     }
     let mut content = Vec::new();
-    let read = input
-        .take(size)
-        .read_to_end(&mut content)
-        .map_err(|e| damaged(&e.to_string()))?;
+    let read = input.take(size).read_to_end(&mut content).map_err(|e| damaged(&e.to_string()))?;
     if read as u64 != size {
         return Err(damaged("the dictionary is cut off"));
     }
@@ -65,17 +59,12 @@ pub(crate) fn read_skippable(input: &mut impl Read, offset: u64) -> Result<Optio
         return Ok(Some(content));
     }
     let limit = usize::try_from(MAX_DICTIONARY_BYTES).unwrap_or(usize::MAX);
-    zstd::bulk::decompress(&content, limit)
-        .map(Some)
-        .map_err(|e| damaged(&e.to_string()))
+    zstd::bulk::decompress(&content, limit).map(Some).map_err(|e| damaged(&e.to_string()))
 }
 
 /// The dictionary at the start of a file, if there is one.
 pub(crate) fn read_from(file: &mut File, path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
-    let io = |source| ReadError::Io {
-        path: path.to_owned(),
-        source,
-    };
+    let io = |source| ReadError::Io { path: path.to_owned(), source };
     let mut start = Vec::with_capacity(4);
     file.seek(SeekFrom::Start(0)).map_err(io)?;
     file.take(4).read_to_end(&mut start).map_err(io)?;

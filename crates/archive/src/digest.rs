@@ -41,9 +41,7 @@ impl PayloadDigest {
 
 impl fmt::Display for PayloadDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.text()
-            .iter()
-            .try_for_each(|&b| write!(f, "{}", char::from(b)))
+        self.text().iter().try_for_each(|&b| write!(f, "{}", char::from(b)))
     }
 }
 

@@ -79,9 +79,7 @@ pub struct EncodedVisit {
 impl EncodedVisit {
     /// Whether the body was left out because an earlier visit has it.
     pub fn is_revisit(&self) -> bool {
-        self.members
-            .first()
-            .is_some_and(|m| m.kind == MemberKind::Revisit)
+        self.members.first().is_some_and(|m| m.kind == MemberKind::Revisit)
     }
 }
 
@@ -149,22 +147,9 @@ impl Encoder {
         let revisit_of = exchange.revisit_of.filter(|first| {
             facts.end == exchange.response_head.len() && first.payload_digest.is_none_or(|d| d == digest)
         });
-        let kind = if revisit_of.is_some() {
-            MemberKind::Revisit
-        } else {
-            MemberKind::Response
-        };
+        let kind = if revisit_of.is_some() { MemberKind::Revisit } else { MemberKind::Response };
         let out = &mut self.record;
-        start_record(
-            out,
-            if revisit_of.is_some() {
-                "revisit"
-            } else {
-                "response"
-            },
-            exchange,
-            kind,
-        );
+        start_record(out, if revisit_of.is_some() { "revisit" } else { "response" }, exchange, kind);
         if let Some(ip) = exchange.ip {
             push_field(out, "WARC-IP-Address", &ip.to_string());
         }
@@ -190,22 +175,10 @@ impl Encoder {
                 &[]
             }
         };
-        end_record(
-            out,
-            "application/http; msgtype=response",
-            &[exchange.response_head, body],
-        );
-        let effort = if is_packed(&facts, body) {
-            Effort::Stored
-        } else {
-            Effort::Dense
-        };
+        end_record(out, "application/http; msgtype=response", &[exchange.response_head, body]);
+        let effort = if is_packed(&facts, body) { Effort::Stored } else { Effort::Dense };
         self.pack(kind, effort, visit)?;
-        let mime = if revisit_of.is_some() {
-            Some(REVISIT_MIME)
-        } else {
-            facts.mime.as_deref()
-        };
+        let mime = if revisit_of.is_some() { Some(REVISIT_MIME) } else { facts.mime.as_deref() };
         push_facts(
             &mut visit.line,
             &LineFacts {
@@ -223,11 +196,7 @@ impl Encoder {
     fn request(&mut self, exchange: &Exchange<'_>, visit: &mut EncodedVisit) -> Result<(), EncodeError> {
         start_record(&mut self.record, "request", exchange, MemberKind::Request);
         push_concurrent(&mut self.record, exchange, visit);
-        end_record(
-            &mut self.record,
-            "application/http; msgtype=request",
-            &[exchange.request_head],
-        );
+        end_record(&mut self.record, "application/http; msgtype=request", &[exchange.request_head]);
         self.pack(MemberKind::Request, Effort::Dense, visit)
     }
 
@@ -296,18 +265,9 @@ fn is_packed(facts: &HeadFacts<'_>, body: &[u8]) -> bool {
     let Some(mime) = facts.mime.as_deref() else {
         return facts.coded;
     };
-    let starts = |start: &str| {
-        mime.get(..start.len())
-            .is_some_and(|m| m.eq_ignore_ascii_case(start))
-    };
+    let starts = |start: &str| mime.get(..start.len()).is_some_and(|m| m.eq_ignore_ascii_case(start));
     let image = starts("image/") && !starts("image/svg") && !starts("image/bmp");
-    let packed = [
-        "video/",
-        "audio/",
-        "font/woff",
-        "application/zip",
-        "application/gzip",
-        "application/x-gzip",
-    ];
+    let packed =
+        ["video/", "audio/", "font/woff", "application/zip", "application/gzip", "application/x-gzip"];
     facts.coded || image || packed.into_iter().any(starts)
 }

@@ -7,11 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     #[error("{action} {path}: {source}")]
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: io::Error },
     #[error("an earlier write or sync of this archive failed; stop and open it again to repair it")]
     Poisoned,
     #[error("the segment prefix {0:?} is not usable; take 1 to 64 of the characters a-z A-Z 0-9 . _ -")]
@@ -19,10 +15,7 @@ pub enum ArchiveError {
     #[error(
         "the visit was encoded for {visit} but the archive holds {archive}; encode with the archive's compression"
     )]
-    Mixed {
-        visit: &'static str,
-        archive: &'static str,
-    },
+    Mixed { visit: &'static str, archive: &'static str },
     #[error(
         "a record of {bytes} bytes is too large for the archive, which takes {limit}; lower the body limit"
     )]
@@ -34,11 +27,7 @@ pub enum ArchiveError {
     #[error(
         "segment {segment} ends at {actual} but {expected} bytes of it are known to be durable; the archive lost data"
     )]
-    Lost {
-        segment: u32,
-        expected: u64,
-        actual: u64,
-    },
+    Lost { segment: u32, expected: u64, actual: u64 },
     #[error(
         "offset {offset} of segment {segment} is not the end of a record; the state and the archive do not belong together"
     )]

@@ -17,9 +17,7 @@ pub(crate) fn whole_length(segment: &Segment) -> Result<u64, ArchiveError> {
         return Ok(whole_end(segment, 0, u64::MAX, Vec::new())?.0);
     }
     let path = segment.path();
-    Ok(std::fs::metadata(&path)
-        .map_err(ArchiveError::io("reading", &path))?
-        .len())
+    Ok(std::fs::metadata(&path).map_err(ArchiveError::io("reading", &path))?.len())
 }
 
 /// Copies a segment's whole records as they are.
@@ -54,8 +52,7 @@ pub fn export_warc(dir: &Path, compression: Compression, out: &mut impl Write) -
             packer
                 .pack(&plain(&placed.record), Effort::Dense, &mut member)
                 .map_err(|e| ArchiveError::io("packing", &path)(io::Error::other(e)))?;
-            out.write_all(&member)
-                .map_err(ArchiveError::io("exporting", &path))?;
+            out.write_all(&member).map_err(ArchiveError::io("exporting", &path))?;
             written += member.len() as u64;
         }
     }

@@ -17,12 +17,7 @@ pub(crate) fn start_record(out: &mut Vec<u8>, kind_name: &str, exchange: &Exchan
     out.extend_from_slice(b"WARC/1.1\r\nWARC-Type: ");
     out.extend_from_slice(kind_name.as_bytes());
     out.extend_from_slice(b"\r\nWARC-Record-ID: ");
-    push_record_id(
-        out,
-        exchange.url.as_str().as_bytes(),
-        exchange.at,
-        kind_seed(kind),
-    );
+    push_record_id(out, exchange.url.as_str().as_bytes(), exchange.at, kind_seed(kind));
     out.extend_from_slice(b"\r\nWARC-Date: ");
     push_warc_date(out, exchange.at);
     out.extend_from_slice(b"\r\nWARC-Target-URI: ");
@@ -33,10 +28,7 @@ pub(crate) fn start_record(out: &mut Vec<u8>, kind_name: &str, exchange: &Exchan
 /// Content type, length, blank line, block, and the two line ends that close a record.
 pub(crate) fn end_record(out: &mut Vec<u8>, content_type: &str, block: &[&[u8]]) {
     let length: usize = block.iter().map(|part| part.len()).sum();
-    let _ = write!(
-        out,
-        "Content-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n"
-    );
+    let _ = write!(out, "Content-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n");
     out.reserve(length + 4);
     for part in block {
         out.extend_from_slice(part);
@@ -47,24 +39,13 @@ pub(crate) fn end_record(out: &mut Vec<u8>, content_type: &str, block: &[&[u8]])
 pub(crate) fn push_concurrent(out: &mut Vec<u8>, exchange: &Exchange<'_>, visit: &EncodedVisit) {
     let kind = visit.members.first().map_or(MemberKind::Response, |m| m.kind);
     out.extend_from_slice(b"WARC-Concurrent-To: ");
-    push_record_id(
-        out,
-        exchange.url.as_str().as_bytes(),
-        exchange.at,
-        kind_seed(kind),
-    );
+    push_record_id(out, exchange.url.as_str().as_bytes(), exchange.at, kind_seed(kind));
     out.extend_from_slice(b"\r\n");
 }
 
 /// One field on one line: line ends and other control characters in it become blanks.
 pub(crate) fn push_field(out: &mut Vec<u8>, name: &str, value: &str) {
-    out.extend(name.bytes().map(|b| {
-        if b.is_ascii_graphic() && b != b':' {
-            b
-        } else {
-            b'-'
-        }
-    }));
+    out.extend(name.bytes().map(|b| if b.is_ascii_graphic() && b != b':' { b } else { b'-' }));
     out.extend_from_slice(b": ");
     let cut = value.floor_char_boundary(MAX_METADATA_VALUE_BYTES);
     let value = value.get(..cut).unwrap_or_default();

@@ -62,18 +62,10 @@ impl<'a> Lines<'a> {
 
 /// Reads the head at the start of `block` (a head, or a head and its body).
 pub fn read_head(block: &[u8]) -> HeadFacts<'_> {
-    let mut lines = Lines {
-        block,
-        at: 0,
-        ended: false,
-    };
+    let mut lines = Lines { block, at: 0, ended: false };
     let first = lines.next();
     if first.is_empty() {
-        return HeadFacts {
-            end: lines.at,
-            whole: lines.ended,
-            ..HeadFacts::default()
-        };
+        return HeadFacts { end: lines.at, whole: lines.ended, ..HeadFacts::default() };
     }
     let status = match &first {
         Cow::Borrowed(text) => Cow::Borrowed(status_word(text)),
@@ -83,13 +75,8 @@ pub fn read_head(block: &[u8]) -> HeadFacts<'_> {
     let mut line = lines.next();
     while !line.is_empty() {
         let next = lines.next();
-        let wanted = mime.is_none()
-            && line
-                .split_once(':')
-                .is_some_and(|(name, _)| is_content_type(name));
-        coded |= line
-            .split_once(':')
-            .is_some_and(|(name, value)| is_coding(name, value));
+        let wanted = mime.is_none() && line.split_once(':').is_some_and(|(name, _)| is_content_type(name));
+        coded |= line.split_once(':').is_some_and(|(name, value)| is_coding(name, value));
         let mut value = String::new();
         if let (true, Some((_, text))) = (wanted, line.split_once(':')) {
             value.push_str(text.trim_start_matches(is_blank));
@@ -102,42 +89,29 @@ pub fn read_head(block: &[u8]) -> HeadFacts<'_> {
             next = lines.next();
         }
         if wanted {
-            let end = value
-                .find(|c: char| c == ';' || is_blank(c))
-                .unwrap_or(value.len());
+            let end = value.find(|c: char| c == ';' || is_blank(c)).unwrap_or(value.len());
             value.truncate(end);
             mime = Some(value);
         }
         line = next;
     }
-    HeadFacts {
-        status: Some(status),
-        mime,
-        coded,
-        end: lines.at,
-        whole: lines.ended,
-    }
+    HeadFacts { status: Some(status), mime, coded, end: lines.at, whole: lines.ended }
 }
 
 fn is_content_type(name: &str) -> bool {
-    name.trim_end_matches([' ', '\t'])
-        .eq_ignore_ascii_case("content-type")
+    name.trim_end_matches([' ', '\t']).eq_ignore_ascii_case("content-type")
 }
 
 fn is_coding(name: &str, value: &str) -> bool {
     let value = value.trim_matches(is_blank);
-    name.trim_end_matches([' ', '\t'])
-        .eq_ignore_ascii_case("content-encoding")
+    name.trim_end_matches([' ', '\t']).eq_ignore_ascii_case("content-encoding")
         && !value.is_empty()
         && !value.eq_ignore_ascii_case("identity")
 }
 
 /// `HTTP/1.1 200 OK` → `200`.
 fn status_word(first: &str) -> &str {
-    let rest = first
-        .split_once(' ')
-        .map_or("", |(_, rest)| rest)
-        .trim_matches(is_blank);
+    let rest = first.split_once(' ').map_or("", |(_, rest)| rest).trim_matches(is_blank);
     rest.split(' ').next().unwrap_or_default()
 }
 
@@ -160,32 +134,16 @@ mod tests {
                 some("200"),
                 some("text/html"),
             ),
-            (
-                "HTTP/1.0 404\nCONTENT-type :\ta/b c\n\n",
-                some("404"),
-                some("a/b"),
-            ),
+            ("HTTP/1.0 404\nCONTENT-type :\ta/b c\n\n", some("404"), some("a/b")),
             ("HTTP/1.1  301  Moved\r\nX: y\r\n\r\n", some("301"), None),
             ("HTTP/1.1\r\n\r\n", some(""), None),
-            (
-                "HTTP/1.1 200 OK\r\nContent-Type:\r\n text/plain\r\n\r\n",
-                some("200"),
-                some(""),
-            ),
-            (
-                "HTTP/1.1 200 OK\r\nContent-Type: ;x\r\nContent-Type: b/c\r\n\r\n",
-                some("200"),
-                some(""),
-            ),
+            ("HTTP/1.1 200 OK\r\nContent-Type:\r\n text/plain\r\n\r\n", some("200"), some("")),
+            ("HTTP/1.1 200 OK\r\nContent-Type: ;x\r\nContent-Type: b/c\r\n\r\n", some("200"), some("")),
             ("\r\n", None, None),
             ("", None, None),
         ] {
             let body = if head.is_empty() { "" } else { "body: x" };
-            assert_eq!(
-                facts(&format!("{head}{body}")),
-                (status, mime, head.len()),
-                "{head:?}"
-            );
+            assert_eq!(facts(&format!("{head}{body}")), (status, mime, head.len()), "{head:?}");
         }
     }
 
@@ -200,11 +158,9 @@ mod tests {
 
     #[test]
     fn codings() {
-        for (header, coded) in [
-            ("Content-Encoding: gzip", true),
-            ("content-encoding: Identity", false),
-            ("X: gzip", false),
-        ] {
+        for (header, coded) in
+            [("Content-Encoding: gzip", true), ("content-encoding: Identity", false), ("X: gzip", false)]
+        {
             assert_eq!(
                 read_head(format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\n").as_bytes()).coded,
                 coded,

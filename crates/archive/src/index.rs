@@ -20,11 +20,7 @@ pub(crate) fn push_line(lines: &mut Vec<u8>, placed: &PlacedRecord, filename: &s
         return lines.len();
     };
     let facts = read_head(&record.block);
-    let mime = if revisit {
-        Some(REVISIT_MIME)
-    } else {
-        facts.mime.as_deref()
-    };
+    let mime = if revisit { Some(REVISIT_MIME) } else { facts.mime.as_deref() };
     let line = LineFacts {
         url: &url,
         at: date_of(record),
@@ -43,10 +39,7 @@ pub(crate) fn push_line(lines: &mut Vec<u8>, placed: &PlacedRecord, filename: &s
 }
 
 fn date_of(record: &Record) -> UnixMs {
-    record
-        .header("WARC-Date")
-        .and_then(parse_warc_date)
-        .unwrap_or_default()
+    record.header("WARC-Date").and_then(parse_warc_date).unwrap_or_default()
 }
 
 /// Our own targets are canonical already, whatever rules they were made under: they are kept as they stand.
@@ -58,9 +51,5 @@ fn canonical(target: &str) -> Option<CanonUrl> {
         sort_query: false,
     };
     let parsed = CanonUrl::parse(target, &bare).ok()?;
-    Some(if parsed.as_str() == target {
-        parsed
-    } else {
-        CanonUrl::from_canonical(target.to_owned())
-    })
+    Some(if parsed.as_str() == target { parsed } else { CanonUrl::from_canonical(target.to_owned()) })
 }

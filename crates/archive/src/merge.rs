@@ -20,9 +20,7 @@ pub struct MergedIndex {
 
 impl std::fmt::Debug for MergedIndex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MergedIndex")
-            .field("sources", &self.sources.len())
-            .finish()
+        f.debug_struct("MergedIndex").field("sources", &self.sources.len()).finish()
     }
 }
 
@@ -30,10 +28,7 @@ impl MergedIndex {
     /// Opens the indexes of these segments. A segment that is still open is walked, so that the lines are those of its
     /// whole records, no more and no fewer.
     pub fn open(segments: &[Segment]) -> Result<Self, ArchiveError> {
-        let mut merged = Self {
-            sources: Vec::with_capacity(segments.len()),
-            heads: BinaryHeap::new(),
-        };
+        let mut merged = Self { sources: Vec::with_capacity(segments.len()), heads: BinaryHeap::new() };
         for segment in segments {
             let source: Box<dyn BufRead> = if segment.open {
                 let (_, lines) = whole_end(segment, 0, u64::MAX, Vec::new())?;

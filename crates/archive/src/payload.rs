@@ -24,10 +24,7 @@ pub struct HttpResponse {
 impl HttpResponse {
     /// The first header of this name.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(n, _)| n.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 }
 
@@ -45,11 +42,8 @@ pub fn http_response(record: &Record, limits: &ReadLimits) -> Result<HttpRespons
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
         .collect();
-    let mut response = HttpResponse {
-        status: status.parse().unwrap_or_default(),
-        headers,
-        payload: Vec::new(),
-    };
+    let mut response =
+        HttpResponse { status: status.parse().unwrap_or_default(), headers, payload: Vec::new() };
     if record.kind() == "response" {
         let body = record.block.get(facts.end..).unwrap_or_default();
         let truncated = record.header("WARC-Truncated").is_some();
@@ -68,11 +62,7 @@ fn decode_body(
     let chunked = response
         .header("transfer-encoding")
         .is_some_and(|value| value.to_ascii_lowercase().contains("chunked"));
-    let mut payload = if chunked {
-        unchunk(body, truncated)?
-    } else {
-        body.to_vec()
-    };
+    let mut payload = if chunked { unchunk(body, truncated)? } else { body.to_vec() };
     let codings: Vec<String> = response
         .headers
         .iter()
@@ -100,34 +90,16 @@ fn decode_body(
 
 fn decode(body: &[u8], coding: &str, truncated: bool, limit: u64) -> Result<Vec<u8>, ReadError> {
     match coding {
-        "gzip" | "x-gzip" => read_limited(
-            flate2::bufread::MultiGzDecoder::new(body),
-            coding,
-            truncated,
-            limit,
-        ),
-        // What is called deflate is zlib by the standard and raw deflate by habit.
-        "deflate" => {
-            read_limited(flate2::bufread::ZlibDecoder::new(body), coding, truncated, limit).or_else(|_| {
-                read_limited(
-                    flate2::bufread::DeflateDecoder::new(body),
-                    coding,
-                    truncated,
-                    limit,
-                )
-            })
+        "gzip" | "x-gzip" => {
+            read_limited(flate2::bufread::MultiGzDecoder::new(body), coding, truncated, limit)
         }
-        "br" => read_limited(
-            brotli_decompressor::Decompressor::new(body, 4096),
-            coding,
-            truncated,
-            limit,
-        ),
+        // What is called deflate is zlib by the standard and raw deflate by habit.
+        "deflate" => read_limited(flate2::bufread::ZlibDecoder::new(body), coding, truncated, limit)
+            .or_else(|_| read_limited(flate2::bufread::DeflateDecoder::new(body), coding, truncated, limit)),
+        "br" => read_limited(brotli_decompressor::Decompressor::new(body, 4096), coding, truncated, limit),
         "zstd" => {
-            let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(|e| ReadError::Coding {
-                coding: coding.to_owned(),
-                reason: e.to_string(),
-            })?;
+            let decoder = zstd::stream::read::Decoder::with_buffer(body)
+                .map_err(|e| ReadError::Coding { coding: coding.to_owned(), reason: e.to_string() })?;
             read_limited(decoder, coding, truncated, limit)
         }
         _ => Err(ReadError::Coding {
@@ -144,41 +116,26 @@ fn read_limited(reader: impl Read, coding: &str, truncated: bool, limit: u64) ->
         return Err(ReadError::PayloadTooLarge { limit });
     }
     match result {
-        Err(error) if !truncated => Err(ReadError::Coding {
-            coding: coding.to_owned(),
-            reason: error.to_string(),
-        }),
+        Err(error) if !truncated => {
+            Err(ReadError::Coding { coding: coding.to_owned(), reason: error.to_string() })
+        }
         _ => Ok(out),
     }
 }
 
 /// Joins the chunks. Never longer than its input.
 pub fn unchunk(body: &[u8], truncated: bool) -> Result<Vec<u8>, ReadError> {
-    let wrong = |reason: &str| ReadError::Coding {
-        coding: "chunked".to_owned(),
-        reason: reason.to_owned(),
-    };
+    let wrong = |reason: &str| ReadError::Coding { coding: "chunked".to_owned(), reason: reason.to_owned() };
     let mut out = Vec::with_capacity(body.len());
     let mut rest = body;
     loop {
-        let line_end = memchr::memchr(
-            b'\n',
-            rest.get(..MAX_CHUNK_LINE_BYTES.min(rest.len()))
-                .unwrap_or_default(),
-        );
+        let line_end =
+            memchr::memchr(b'\n', rest.get(..MAX_CHUNK_LINE_BYTES.min(rest.len())).unwrap_or_default());
         let Some(line_end) = line_end else {
-            return if truncated {
-                Ok(out)
-            } else {
-                Err(wrong("a chunk has no size"))
-            };
+            return if truncated { Ok(out) } else { Err(wrong("a chunk has no size")) };
         };
         let digits = rest.get(..line_end).unwrap_or_default();
-        let digits = digits
-            .split(|&b| b == b';')
-            .next()
-            .unwrap_or_default()
-            .trim_ascii();
+        let digits = digits.split(|&b| b == b';').next().unwrap_or_default().trim_ascii();
         let size = std::str::from_utf8(digits)
             .ok()
             .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))
@@ -189,10 +146,7 @@ pub fn unchunk(body: &[u8], truncated: bool) -> Result<Vec<u8>, ReadError> {
             Some(size) if size <= rest.len() => {
                 out.extend_from_slice(rest.get(..size).unwrap_or_default());
                 rest = rest.get(size..).unwrap_or_default();
-                rest = rest
-                    .strip_prefix(b"\r\n")
-                    .or(rest.strip_prefix(b"\n"))
-                    .unwrap_or(rest);
+                rest = rest.strip_prefix(b"\r\n").or(rest.strip_prefix(b"\n")).unwrap_or(rest);
             }
             Some(_) if truncated => {
                 out.extend_from_slice(rest);

@@ -63,15 +63,7 @@ pub struct RecordReader<R> {
 impl<R: BufRead> RecordReader<R> {
     /// Reads from `input`, whose first byte lies at `offset` of its file.
     pub fn new(input: R, offset: u64, limits: ReadLimits) -> Self {
-        Self {
-            input: Counted {
-                inner: input,
-                at: offset,
-            },
-            limits,
-            dictionary: None,
-            failed: false,
-        }
+        Self { input: Counted { inner: input, at: offset }, limits, dictionary: None, failed: false }
     }
 
     /// Decodes zstd frames with this dictionary; needed when reading does not start at the beginning of the file.
@@ -115,19 +107,11 @@ impl<R: BufRead> RecordReader<R> {
                     let record = read_member(&mut self.input, &self.limits, offset)?;
                     let length = self.input.at - offset;
                     self.skip_line_ends(offset)?;
-                    return Ok(Some(PlacedRecord {
-                        offset,
-                        length,
-                        record,
-                    }));
+                    return Ok(Some(PlacedRecord { offset, length, record }));
                 }
             };
             let length = self.input.at - offset;
-            return Ok(Some(PlacedRecord {
-                offset,
-                length,
-                record,
-            }));
+            return Ok(Some(PlacedRecord { offset, length, record }));
         }
     }
 
@@ -162,10 +146,7 @@ impl<R: BufRead> Iterator for RecordReader<R> {
 }
 
 fn damaged(offset: u64, error: &io::Error) -> ReadError {
-    ReadError::Damaged {
-        offset,
-        reason: error.to_string(),
-    }
+    ReadError::Damaged { offset, reason: error.to_string() }
 }
 
 /// Head and block of the one record in `input`.
@@ -174,21 +155,12 @@ fn read_member(input: &mut impl BufRead, limits: &ReadLimits, offset: u64) -> Re
     let headers = read_fields(&head, offset)?;
     let length = content_length(&headers, offset)?;
     if length > limits.block_bytes {
-        return Err(ReadError::BlockTooLarge {
-            offset,
-            limit: limits.block_bytes,
-        });
+        return Err(ReadError::BlockTooLarge { offset, limit: limits.block_bytes });
     }
     let mut block = Vec::with_capacity(length.min(FIRST_ALLOCATION_BYTES) as usize);
-    let read = input
-        .take(length)
-        .read_to_end(&mut block)
-        .map_err(|e| damaged(offset, &e))?;
+    let read = input.take(length).read_to_end(&mut block).map_err(|e| damaged(offset, &e))?;
     if read as u64 != length {
-        return Err(ReadError::Damaged {
-            offset,
-            reason: format!("{read} of {length} bytes"),
-        });
+        return Err(ReadError::Damaged { offset, reason: format!("{read} of {length} bytes") });
     }
     Ok(Record { headers, block })
 }
@@ -198,10 +170,7 @@ fn read_head_bytes(input: &mut impl BufRead, limit: usize, offset: u64) -> Resul
     let mut head = Vec::with_capacity(512);
     loop {
         let left = (limit - head.len()) as u64;
-        let read = input
-            .take(left)
-            .read_until(b'\n', &mut head)
-            .map_err(|e| damaged(offset, &e))?;
+        let read = input.take(left).read_until(b'\n', &mut head).map_err(|e| damaged(offset, &e))?;
         if !head.starts_with(b"WARC/") {
             return Err(ReadError::NotWarc { offset });
         }
@@ -212,10 +181,7 @@ fn read_head_bytes(input: &mut impl BufRead, limit: usize, offset: u64) -> Resul
             return Err(ReadError::HeadTooLarge { offset, limit });
         }
         if read == 0 {
-            return Err(ReadError::Damaged {
-                offset,
-                reason: "the head is cut off".to_owned(),
-            });
+            return Err(ReadError::Damaged { offset, reason: "the head is cut off".to_owned() });
         }
     }
 }
@@ -239,20 +205,13 @@ fn drain(member: &mut impl Read, offset: u64) -> Result<(), ReadError> {
 }
 
 pub(crate) fn open_file(path: &Path) -> Result<File, ReadError> {
-    File::open(path).map_err(|source| ReadError::Io {
-        path: path.to_owned(),
-        source,
-    })
+    File::open(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
 }
 
 /// The records of one segment file.
 pub fn read_segment(path: &Path, limits: ReadLimits) -> Result<RecordReader<BufReader<File>>, ReadError> {
     let file = open_file(path)?;
-    Ok(RecordReader::new(
-        BufReader::with_capacity(BUFFER_BYTES, file),
-        0,
-        limits,
-    ))
+    Ok(RecordReader::new(BufReader::with_capacity(BUFFER_BYTES, file), 0, limits))
 }
 
 /// The records of all segments of a directory, in order. A damaged record ends its segment; the next one follows.
@@ -265,10 +224,6 @@ pub fn records(
             Ok(reader) => (Some(reader), None),
             Err(error) => (None, Some(Err(error))),
         };
-        reader
-            .into_iter()
-            .flatten()
-            .chain(failure)
-            .map(move |item| (segment.clone(), item))
+        reader.into_iter().flatten().chain(failure).map(move |item| (segment.clone(), item))
     }))
 }

@@ -15,11 +15,7 @@ pub struct ReadLimits {
 
 impl Default for ReadLimits {
     fn default() -> Self {
-        Self {
-            head_bytes: 64 * 1024,
-            block_bytes: 1 << 30,
-            payload_bytes: 1 << 30,
-        }
+        Self { head_bytes: 64 * 1024, block_bytes: 1 << 30, payload_bytes: 1 << 30 }
     }
 }
 
@@ -34,10 +30,7 @@ pub struct Record {
 impl Record {
     /// The first field of this name.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(n, _)| n.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
     /// `response`, `request`, `revisit`, `metadata`, `warcinfo`, …; empty if the record does not say.
@@ -48,12 +41,7 @@ impl Record {
     /// The target, without the angle brackets that some writers put round it.
     pub fn target(&self) -> Option<&str> {
         let target = self.header("WARC-Target-URI")?;
-        Some(
-            target
-                .strip_prefix('<')
-                .and_then(|t| t.strip_suffix('>'))
-                .unwrap_or(target),
-        )
+        Some(target.strip_prefix('<').and_then(|t| t.strip_suffix('>')).unwrap_or(target))
     }
 }
 
@@ -80,13 +68,7 @@ pub(crate) fn read_fields(head: &[u8], offset: u64) -> Result<Vec<(String, Strin
 
 /// The block's length by the record's own word.
 pub(crate) fn content_length(fields: &[(String, String)], offset: u64) -> Result<u64, ReadError> {
-    let value = fields
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    let digits = value
-        .map(|(_, v)| v.as_str())
-        .filter(|v| v.bytes().all(|b| b.is_ascii_digit()));
-    digits
-        .and_then(|v| v.parse().ok())
-        .ok_or(ReadError::NoLength { offset })
+    let value = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let digits = value.map(|(_, v)| v.as_str()).filter(|v| v.bytes().all(|b| b.is_ascii_digit()));
+    digits.and_then(|v| v.parse().ok()).ok_or(ReadError::NoLength { offset })
 }

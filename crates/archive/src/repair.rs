@@ -71,17 +71,11 @@ pub(crate) fn repair(dir: &Path, known: Option<DurableEnd>) -> Result<Option<Rep
 }
 
 fn lost(known: DurableEnd, actual: u64) -> ArchiveError {
-    ArchiveError::Lost {
-        segment: known.segment,
-        expected: known.offset,
-        actual,
-    }
+    ArchiveError::Lost { segment: known.segment, expected: known.offset, actual }
 }
 
 fn file_length(path: &Path) -> Result<u64, ArchiveError> {
-    Ok(fs::metadata(path)
-        .map_err(ArchiveError::io("reading", path))?
-        .len())
+    Ok(fs::metadata(path).map_err(ArchiveError::io("reading", path))?.len())
 }
 
 fn remove_if_there(path: &Path) -> Result<(), ArchiveError> {
@@ -135,10 +129,7 @@ fn cut_at(segment: Segment, known: DurableEnd) -> Result<Repaired, ArchiveError>
     // Nothing is changed before the end has proved to be one: with the wrong state this would destroy records.
     let (end, lines) = whole_end(&segment, covered, known.offset, lines)?;
     if end != known.offset || end == 0 {
-        return Err(ArchiveError::NotABoundary {
-            segment: segment.number,
-            offset: known.offset,
-        });
+        return Err(ArchiveError::NotABoundary { segment: segment.number, offset: known.offset });
     }
     with_index(segment, end, &lines)
 }
@@ -164,12 +155,7 @@ fn with_index(segment: Segment, end: u64, lines: &[u8]) -> Result<Repaired, Arch
     let path = segment.open_path();
     let mut file = File::open(&path).map_err(ArchiveError::io("opening", &path))?;
     let dictionary = dictionary::read_from(&mut file, &path)?;
-    Ok(Repaired {
-        dictionary,
-        segment,
-        end,
-        index_end: lines.len() as u64,
-    })
+    Ok(Repaired { dictionary, segment, end, index_end: lines.len() as u64 })
 }
 
 /// Walks the records of a segment between `from` and `limit`. Returns the end of the last whole one, and `lines` with a line
@@ -184,8 +170,7 @@ pub(crate) fn whole_end(
     let mut file = File::open(&path).map_err(ArchiveError::io("opening", &path))?;
     // A torn dictionary leaves nothing readable behind it; the walk then finds no whole record.
     let dictionary = dictionary::read_from(&mut file, &path).unwrap_or_default();
-    file.seek(SeekFrom::Start(from))
-        .map_err(ArchiveError::io("seeking in", &path))?;
+    file.seek(SeekFrom::Start(from)).map_err(ArchiveError::io("seeking in", &path))?;
     let mut reader = RecordReader::new(
         BufReader::with_capacity(1 << 18, file.take(limit.saturating_sub(from))),
         from,

@@ -37,20 +37,12 @@ impl Segment {
 
     /// Bytes between its records that belong to none.
     pub(crate) fn gap_bytes(&self) -> u64 {
-        if self.name.ends_with(".warc") {
-            u64::from(Compression::None.gap_bytes())
-        } else {
-            0
-        }
+        if self.name.ends_with(".warc") { u64::from(Compression::None.gap_bytes()) } else { 0 }
     }
 
     /// Where the records are now.
     pub fn path(&self) -> PathBuf {
-        if self.open {
-            self.open_path()
-        } else {
-            self.sealed_path()
-        }
+        if self.open { self.open_path() } else { self.sealed_path() }
     }
 
     pub(crate) fn sealed_path(&self) -> PathBuf {
@@ -71,11 +63,7 @@ impl Segment {
 
     /// Where the index is now.
     pub fn index_path(&self) -> PathBuf {
-        if self.open {
-            self.open_index_path()
-        } else {
-            self.sealed_index_path()
-        }
+        if self.open { self.open_index_path() } else { self.sealed_index_path() }
     }
 
     pub(crate) fn sealed_index_path(&self) -> PathBuf {
@@ -106,12 +94,7 @@ pub fn segments(dir: &Path) -> Result<Vec<Segment>, ArchiveError> {
             None => (file_name, false),
         };
         let Some(number) = number_of(name) else { continue };
-        found.push(Segment {
-            number,
-            name: name.to_owned(),
-            open,
-            dir: dir.to_owned(),
-        });
+        found.push(Segment { number, name: name.to_owned(), open, dir: dir.to_owned() });
     }
     found.sort();
     Ok(found)
@@ -119,9 +102,7 @@ pub fn segments(dir: &Path) -> Result<Vec<Segment>, ArchiveError> {
 
 /// The number in `PREFIX-00001.warc.gz`.
 fn number_of(name: &str) -> Option<u32> {
-    let stem = EXTENSIONS
-        .iter()
-        .find_map(|extension| name.strip_suffix(extension)?.strip_suffix('.'))?;
+    let stem = EXTENSIONS.iter().find_map(|extension| name.strip_suffix(extension)?.strip_suffix('.'))?;
     let (_, digits) = stem.rsplit_once('-')?;
     let plain = digits.len() >= 5 && digits.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| digits.parse().ok()).flatten()
@@ -130,18 +111,12 @@ fn number_of(name: &str) -> Option<u32> {
 pub(crate) fn check_prefix(prefix: &str) -> Result<(), ArchiveError> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     let fits = (1..=MAX_PREFIX_BYTES).contains(&prefix.len()) && !prefix.starts_with('.');
-    if fits && prefix.bytes().all(plain) {
-        Ok(())
-    } else {
-        Err(ArchiveError::Prefix(prefix.to_owned()))
-    }
+    if fits && prefix.bytes().all(plain) { Ok(()) } else { Err(ArchiveError::Prefix(prefix.to_owned())) }
 }
 
 /// Makes renames and new names in a directory durable.
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), ArchiveError> {
-    File::open(dir)
-        .and_then(|file| file.sync_all())
-        .map_err(ArchiveError::io("syncing", dir))
+    File::open(dir).and_then(|file| file.sync_all()).map_err(ArchiveError::io("syncing", dir))
 }
 
 #[cfg(test)]
@@ -152,13 +127,7 @@ mod tests {
     fn names() {
         assert_eq!(number_of("a-b-00012.warc.gz"), Some(12));
         assert_eq!(number_of("a-123456.warc"), Some(123_456));
-        for other in [
-            "a-00012.cdxj",
-            "a.warc.gz",
-            "a-12.warc",
-            "00012.warc",
-            "a-99999999999.warc.zst",
-        ] {
+        for other in ["a-00012.cdxj", "a.warc.gz", "a-12.warc", "00012.warc", "a-99999999999.warc.zst"] {
             assert_eq!(number_of(other), None, "{other}");
         }
         let segment = Segment::new(Path::new("d"), "x", 3, Compression::Gzip(1));

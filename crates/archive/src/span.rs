@@ -30,27 +30,17 @@ struct OpenSegment {
 
 impl SpanReader {
     pub fn new(dir: &Path, limits: ReadLimits) -> Self {
-        Self {
-            dir: dir.to_owned(),
-            limits,
-            current: None,
-        }
+        Self { dir: dir.to_owned(), limits, current: None }
     }
 
     /// The record at `span`.
     pub fn read(&mut self, span: ArchiveSpan) -> Result<Record, ReadError> {
         let limits = self.limits;
         let segment = self.segment(span.segment)?;
-        let io = |source| ReadError::Io {
-            path: segment.path.clone(),
-            source,
-        };
+        let io = |source| ReadError::Io { path: segment.path.clone(), source };
         segment.file.seek(SeekFrom::Start(span.offset)).map_err(io)?;
         let mut bytes = Vec::with_capacity(u64::from(span.length).min(FIRST_ALLOCATION_BYTES) as usize);
-        (&segment.file)
-            .take(u64::from(span.length))
-            .read_to_end(&mut bytes)
-            .map_err(io)?;
+        (&segment.file).take(u64::from(span.length)).read_to_end(&mut bytes).map_err(io)?;
         let mut reader = RecordReader::new(bytes.as_slice(), span.offset, limits)
             .with_dictionary(segment.dictionary.clone());
         let placed = reader.next_record()?;
@@ -81,12 +71,7 @@ fn open_numbered(dir: &Path, number: u32) -> Result<OpenSegment, ReadError> {
         match open_file(&path) {
             Ok(mut file) => {
                 let dictionary = dictionary::read_from(&mut file, &path)?;
-                return Ok(OpenSegment {
-                    number,
-                    path,
-                    file,
-                    dictionary,
-                });
+                return Ok(OpenSegment { number, path, file, dictionary });
             }
             Err(error) => result = Err(error),
         }

@@ -33,18 +33,11 @@ pub fn surt(url: &CanonUrl) -> String {
 /// Labels in reverse, without `www`, `www2`, …
 fn push_host(out: &mut Vec<u8>, host: &str) {
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let host = if host.contains("..") {
-        Cow::Owned(host.replace("..", "."))
-    } else {
-        Cow::Borrowed(host)
-    };
+    let host = if host.contains("..") { Cow::Owned(host.replace("..", ".")) } else { Cow::Borrowed(host) };
     let host = host.trim_matches('.');
     let bare = host
         .strip_prefix("www")
-        .and_then(|rest| {
-            rest.trim_start_matches(|c: char| c.is_ascii_digit())
-                .strip_prefix('.')
-        })
+        .and_then(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('.'))
         .unwrap_or(host);
     for (i, label) in bare.rsplit('.').enumerate() {
         if i > 0 {
@@ -271,11 +264,7 @@ fn push_escaped_lower(out: &mut Vec<u8>, text: &[u8]) {
             out.push(byte.to_ascii_lowercase());
         } else {
             let digits = b"0123456789abcdef";
-            out.extend([
-                b'%',
-                digits[usize::from(byte >> 4)],
-                digits[usize::from(byte & 15)],
-            ]);
+            out.extend([b'%', digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]]);
         }
     }
 }
@@ -293,10 +282,7 @@ mod tests {
     #[test]
     fn examples() {
         for (url, expected) in [
-            (
-                "http://www.example.org:8080/A/?b=2&a=1",
-                "org,example:8080)/a?a=1&b=2",
-            ),
+            ("http://www.example.org:8080/A/?b=2&a=1", "org,example:8080)/a?a=1&b=2"),
             ("https://example.org/", "org,example)/"),
             ("http://www12.a.b/x//y/", "b,a)/x/y"),
             ("http://127.0.0.1/", "1,0,0,127)/"),
@@ -304,10 +290,7 @@ mod tests {
             ("http://e.org/%2525%23%E4 ?q=%26", "org,e)/%25%23%e4%20?&q="),
             ("http://e.org/?b&a=&a", "org,e)/?a&a=&b"),
             ("http://e.org/(abcdefghij01234567890123)/P.aspx", "org,e)/p.aspx"),
-            (
-                "http://e.org/?jsessionid=0123456789abcdef0123456789ABCDEF&x=1",
-                "org,e)/?x=1",
-            ),
+            ("http://e.org/?jsessionid=0123456789abcdef0123456789ABCDEF&x=1", "org,e)/?x=1"),
         ] {
             assert_eq!(key(url), expected, "{url}");
         }

@@ -29,10 +29,8 @@ impl Tail {
             .read(true)
             .open(path)
             .map_err(ArchiveError::io("opening", path))?;
-        file.set_len(length)
-            .map_err(ArchiveError::io("truncating", path))?;
-        file.seek(SeekFrom::Start(length))
-            .map_err(ArchiveError::io("seeking in", path))?;
+        file.set_len(length).map_err(ArchiveError::io("truncating", path))?;
+        file.seek(SeekFrom::Start(length)).map_err(ArchiveError::io("seeking in", path))?;
         Ok(Self {
             path: path.to_owned(),
             file,
@@ -58,17 +56,11 @@ impl Tail {
 
     /// Writes out a full buffer.
     pub fn spill(&mut self) -> Result<(), ArchiveError> {
-        if self.buffer.len() >= BUFFER_BYTES {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
     pub fn flush(&mut self) -> Result<(), ArchiveError> {
-        self.file
-            .write_all(&self.buffer)
-            .map_err(ArchiveError::io("writing", &self.path))?;
+        self.file.write_all(&self.buffer).map_err(ArchiveError::io("writing", &self.path))?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
         self.buffer.shrink_to(4 * BUFFER_BYTES);
@@ -77,8 +69,6 @@ impl Tail {
 
     pub fn sync(&mut self) -> Result<(), ArchiveError> {
         self.flush()?;
-        self.file
-            .sync_data()
-            .map_err(ArchiveError::io("syncing", &self.path))
+        self.file.sync_data().map_err(ArchiveError::io("syncing", &self.path))
     }
 }

@@ -74,9 +74,7 @@ pub fn export_wacz(
     };
     let mut report = PackageReport::default();
     for segment in &found {
-        package.entry(&format!("archive/{}", segment.name), |sink| {
-            copy_segment(segment, sink).map(drop)
-        })?;
+        package.entry(&format!("archive/{}", segment.name), |sink| copy_segment(segment, sink).map(drop))?;
         report.segments += 1;
     }
     report.index_lines = package.indexes(&found)?;
@@ -85,9 +83,7 @@ pub fn export_wacz(
     let digest =
         json!({ "path": "datapackage.json", "hash": hash_text(Sha256::digest(&description).as_slice()) });
     package.entry("datapackage.json", |sink| sink.put(&description))?;
-    package.entry("datapackage-digest.json", |sink| {
-        sink.put(format!("{digest:#}").as_bytes())
-    })?;
+    package.entry("datapackage-digest.json", |sink| sink.put(format!("{digest:#}").as_bytes()))?;
     report.bytes = package.finish()?;
     Ok(report)
 }
@@ -156,10 +152,7 @@ impl Sink<'_, '_> {
 
 impl Package<'_> {
     fn wrong(&self, error: &zip::result::ZipError) -> ArchiveError {
-        ArchiveError::Package {
-            path: self.path.to_owned(),
-            reason: error.to_string(),
-        }
+        ArchiveError::Package { path: self.path.to_owned(), reason: error.to_string() }
     }
 
     /// Adds one file, stored: what is large here is compressed already, and readers want to seek in it.
@@ -168,21 +161,14 @@ impl Package<'_> {
         name: &str,
         fill: impl FnOnce(&mut Sink<'_, '_>) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Stored)
-            .large_file(true);
+        let options =
+            SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
         self.zip.start_file(name, options).map_err(|e| self.wrong(&e))?;
-        let mut sink = Sink {
-            zip: &mut self.zip,
-            path: self.path,
-            hash: Sha256::new(),
-            bytes: 0,
-        };
+        let mut sink = Sink { zip: &mut self.zip, path: self.path, hash: Sha256::new(), bytes: 0 };
         fill(&mut sink)?;
         let (hash, bytes) = (hash_text(sink.hash.finalize().as_slice()), sink.bytes);
         let short = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
-        self.resources
-            .push(json!({ "name": short, "path": name, "hash": hash, "bytes": bytes }));
+        self.resources.push(json!({ "name": short, "path": name, "hash": hash, "bytes": bytes }));
         Ok(())
     }
 
@@ -266,10 +252,7 @@ impl Package<'_> {
 
     fn finish(self) -> Result<u64, ArchiveError> {
         let path = self.path.to_owned();
-        let wrong = |reason: String| ArchiveError::Package {
-            path: path.clone(),
-            reason,
-        };
+        let wrong = |reason: String| ArchiveError::Package { path: path.clone(), reason };
         let buffered = self.zip.finish().map_err(|e| wrong(e.to_string()))?;
         let file = buffered.into_inner().map_err(|e| wrong(e.to_string()))?;
         file.sync_all().map_err(ArchiveError::io("syncing", &path))?;

@@ -41,10 +41,7 @@ impl Default for ArchiveOptions {
             prefix: "lycosa".to_owned(),
             compression: Compression::default(),
             dictionary: None,
-            info: vec![(
-                "software".to_owned(),
-                concat!("lycosa/", env!("CARGO_PKG_VERSION")).to_owned(),
-            )],
+            info: vec![("software".to_owned(), concat!("lycosa/", env!("CARGO_PKG_VERSION")).to_owned())],
         }
     }
 }
@@ -92,20 +89,13 @@ impl Archive {
         known: Option<DurableEnd>,
     ) -> Result<Self, ArchiveError> {
         check_prefix(&options.prefix)?;
-        if options
-            .dictionary
-            .as_ref()
-            .is_some_and(|d| d.len() as u64 > MAX_DICTIONARY_BYTES)
-        {
+        if options.dictionary.as_ref().is_some_and(|d| d.len() as u64 > MAX_DICTIONARY_BYTES) {
             return Err(ArchiveError::Dictionary);
         }
         fs::create_dir_all(dir).map_err(ArchiveError::io("creating", dir))?;
         let opened = repair::repair(dir, known)?;
         let found = segments(dir)?;
-        let last = found
-            .last()
-            .map_or(0, |s| s.number)
-            .max(known.map_or(0, |k| k.segment));
+        let last = found.last().map_or(0, |s| s.number).max(known.map_or(0, |k| k.segment));
         let mut archive = Self {
             dir: dir.to_owned(),
             encoder: Encoder::new(EncoderOptions {
@@ -121,9 +111,7 @@ impl Archive {
         };
         if let Some(sealed) = found.iter().rfind(|s| !s.open) {
             let path = sealed.path();
-            archive.last_length = fs::metadata(&path)
-                .map_err(ArchiveError::io("reading", &path))?
-                .len();
+            archive.last_length = fs::metadata(&path).map_err(ArchiveError::io("reading", &path))?.len();
         }
         if let Some(repaired) = opened {
             let extension = format!(".{}", archive.options.compression.extension());
@@ -164,15 +152,9 @@ impl Archive {
         }
         let first = visit.members.first().copied();
         let length = first.map_or(0, |m| m.length);
-        let span_length = u32::try_from(length).map_err(|_| ArchiveError::TooLarge {
-            bytes: length,
-            limit: u64::from(u32::MAX),
-        })?;
-        if self
-            .current
-            .as_ref()
-            .is_some_and(|c| c.records.end() >= self.options.rotate_bytes)
-        {
+        let span_length = u32::try_from(length)
+            .map_err(|_| ArchiveError::TooLarge { bytes: length, limit: u64::from(u32::MAX) })?;
+        if self.current.as_ref().is_some_and(|c| c.records.end() >= self.options.rotate_bytes) {
             self.seal_current()?;
         }
         let mut current = match self.current.take() {
@@ -184,11 +166,7 @@ impl Archive {
         let segment = current.segment.number;
         self.current = Some(current);
         pushed?;
-        Ok(ArchiveSpan {
-            segment,
-            offset,
-            length: span_length,
-        })
+        Ok(ArchiveSpan { segment, offset, length: span_length })
     }
 
     fn start_segment(&mut self, at: UnixMs) -> Result<Current, ArchiveError> {
@@ -202,14 +180,11 @@ impl Archive {
             ),
         ];
         fields.extend(self.options.info.iter().cloned());
-        let info = self
-            .encoder
-            .warcinfo(at, &segment.name, &fields)
-            .map_err(|e| ArchiveError::Io {
-                action: "encoding the warcinfo of",
-                path: segment.open_path(),
-                source: std::io::Error::other(e),
-            })?;
+        let info = self.encoder.warcinfo(at, &segment.name, &fields).map_err(|e| ArchiveError::Io {
+            action: "encoding the warcinfo of",
+            path: segment.open_path(),
+            source: std::io::Error::other(e),
+        })?;
         let mut records = Tail::open(&segment.open_path(), 0)?;
         let index = Tail::open(&segment.open_index_path(), 0)?;
         sync_dir(&self.dir)?;
@@ -220,11 +195,7 @@ impl Archive {
         records.push(&info)?;
         self.last = number;
         self.last_length = 0;
-        Ok(Current {
-            segment,
-            records,
-            index,
-        })
+        Ok(Current { segment, records, index })
     }
 
     /// Makes everything appended so far durable. Returns the end up to which the archive now is.
@@ -245,10 +216,7 @@ impl Archive {
     pub fn end(&self) -> DurableEnd {
         DurableEnd {
             segment: self.last,
-            offset: self
-                .current
-                .as_ref()
-                .map_or(self.last_length, |c| c.records.end()),
+            offset: self.current.as_ref().map_or(self.last_length, |c| c.records.end()),
         }
     }
 

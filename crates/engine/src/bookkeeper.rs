@@ -41,8 +41,14 @@ pub const MARK_CLEAN: &str = "clean-stop";
 /// What reaches the bookkeeper.
 #[derive(Debug)]
 pub enum Event {
-    Finished { worker: usize, batch: Vec<Finished> },
-    Committed { epoch: u64, archived_bytes: u64 },
+    Finished {
+        worker: usize,
+        batch: Vec<Finished>,
+    },
+    Committed {
+        epoch: u64,
+        archived_bytes: u64,
+    },
     CommitFailed(CommitError),
     /// Seeds added while the crawl runs.
     Submit(Vec<CanonUrl>),

@@ -1,8 +1,8 @@
 //! Group commit. Archive and edge log are made durable first, then one atomic batch in the state, then the bookkeeper
 //! is told. Disks may stall: this thread is the only one that waits for them.
 
-use std::sync::mpsc::{Receiver, Sender};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
 
 use lycosa_archive::{Archive, ArchiveError, EncodedVisit};
 use lycosa_frontier::store::Mark;

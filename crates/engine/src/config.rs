@@ -203,8 +203,10 @@ impl Config {
             return refuse("memory.budget_mib", "must be at least 64");
         }
         self.shared_options()?;
-        lycosa_frontier::Scope::new(self.scope_options(), &[])
-            .map_err(|error| ConfigError::Value { key: "scope.include, scope.exclude", problem: error.to_string() })?;
+        lycosa_frontier::Scope::new(self.scope_options(), &[]).map_err(|error| ConfigError::Value {
+            key: "scope.include, scope.exclude",
+            problem: error.to_string(),
+        })?;
         Ok(())
     }
 
@@ -284,7 +286,8 @@ impl Config {
         }
         let overrides = Overrides::parse(self.fetch.resolve.iter().map(String::as_str))
             .map_err(|error| ConfigError::Value { key: "fetch.resolve", problem: error.to_string() })?;
-        let mut options = SharedOptions { guard: NetGuard::new(opened), overrides, ..SharedOptions::default() };
+        let mut options =
+            SharedOptions { guard: NetGuard::new(opened), overrides, ..SharedOptions::default() };
         options.tls.danger_accept_invalid_certs = self.fetch.accept_invalid_certs;
         options.tls.http2 = self.fetch.http2;
         Ok(options)

@@ -118,7 +118,8 @@ impl Crawl {
         let mut frontier =
             Frontier::open(config.frontier_options(), Arc::clone(&store), read_rules, clean, now)?;
         for seed in &seeds {
-            let found = Discovered { url: seed.as_str(), key: seed.key(), depth: 0, redirects: 0, found_on: None };
+            let found =
+                Discovered { url: seed.as_str(), key: seed.key(), depth: 0, redirects: 0, found_on: None };
             if frontier.admit(found, now)? == Admission::Queued {
                 totals.accepted += 1;
             }
@@ -150,7 +151,8 @@ impl Crawl {
 
     /// Runs until nothing is left, a limit is reached, or [`Handle::stop`] is called; then saves everything.
     pub fn run(self) -> Result<CrawlEnd, CrawlError> {
-        let Self { layout, config, context, store, frontier, totals, committer, shared, handle, events } = self;
+        let Self { layout, config, context, store, frontier, totals, committer, shared, handle, events } =
+            self;
         let started = Instant::now();
         let (cpu_before, _) = process_figures();
         let before = totals.clone();
@@ -169,7 +171,9 @@ impl Crawl {
         }
         let (batches, batches_out) = sync_channel(1);
         let commit_events = events_in.clone();
-        threads.push(spawn(&layout, "committer".to_owned(), move || committer.run(&batches_out, &commit_events))?);
+        threads.push(spawn(&layout, "committer".to_owned(), move || {
+            committer.run(&batches_out, &commit_events)
+        })?);
         drop(events_in);
         let bookkeeper = Bookkeeper::new(Parts {
             frontier,
@@ -223,7 +227,11 @@ impl Crawl {
     }
 }
 
-fn spawn(layout: &Layout, name: String, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, CrawlError> {
+fn spawn(
+    layout: &Layout,
+    name: String,
+    run: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, CrawlError> {
     std::thread::Builder::new()
         .name(name)
         .spawn(run)

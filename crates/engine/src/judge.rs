@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::sync::Arc;
 
-use lycosa_archive::{EncodedVisit, Encoder, EncoderOptions, Exchange, PayloadDigest, RevisitOf, RevisitReason};
+use lycosa_archive::{
+    EncodedVisit, Encoder, EncoderOptions, Exchange, PayloadDigest, RevisitOf, RevisitReason,
+};
 use lycosa_fetch::{Protocol, Response, Visit};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::{First, PageEnd, PrintTable, Scope};
@@ -53,9 +55,12 @@ pub struct Judge {
 impl Judge {
     pub fn new(context: Arc<JudgeContext>) -> Self {
         let archive = &context.config.archive;
-        let encoder = archive
-            .enabled
-            .then(|| Encoder::new(EncoderOptions { compression: compression(archive.compression) }));
+        let encoder = archive.enabled.then(|| {
+            Encoder::new(EncoderOptions {
+                compression: compression(archive.compression),
+                ..EncoderOptions::default()
+            })
+        });
         Self {
             context,
             scanner: Scanner::new(lycosa_page::Limits::default()),
@@ -77,7 +82,8 @@ impl Judge {
             address: visit.ip,
         };
         let empty = Outlinks::at(entry.depth);
-        let mut judged = Judged { end, outlinks: empty, edges: None, encoded: None, counts: LinkCounts::default() };
+        let mut judged =
+            Judged { end, outlinks: empty, edges: None, encoded: None, counts: LinkCounts::default() };
         let response = match &visit.result {
             Ok(response) => response,
             Err(failure) => {
@@ -130,7 +136,12 @@ impl Judge {
         encode(self.encoder.as_mut()?, url, visit, response, None, None, &[]).ok()
     }
 
-    fn follow_redirect(&mut self, entry: &Entry, response: &Response, judged: &mut Judged) -> Result<(), Failure> {
+    fn follow_redirect(
+        &mut self,
+        entry: &Entry,
+        response: &Response,
+        judged: &mut Judged,
+    ) -> Result<(), Failure> {
         let config = &self.context.config;
         let target = response.redirect_target(&entry.url, &config.urls)?;
         judged.counts.links = 1;

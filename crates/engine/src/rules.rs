@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use lycosa_fetch::robots::{Robots, RobotsFetch, RobotsPolicy, RobotsStep};
 use lycosa_fetch::Visit;
+use lycosa_fetch::robots::{Robots, RobotsFetch, RobotsPolicy, RobotsStep};
 use lycosa_frontier::{Rules, RulesEnd, RulesRecord};
 use lycosa_types::{CanonUrl, Exclusion, UnixMs};
 
@@ -40,7 +40,13 @@ pub fn policy(record: &RulesRecord, product: &str) -> RobotsPolicy {
 }
 
 /// What the fetch of a robots.txt led to, and the sitemaps it names.
-pub fn judge(url: &CanonUrl, visit: &Visit, redirects: u8, product: &str, now: UnixMs) -> (RulesEnd, Vec<String>) {
+pub fn judge(
+    url: &CanonUrl,
+    visit: &Visit,
+    redirects: u8,
+    product: &str,
+    now: UnixMs,
+) -> (RulesEnd, Vec<String>) {
     let fetch = RobotsFetch { url, result: &visit.result, redirects, unreachable_for_ms: 0 };
     let policy = match RobotsPolicy::from_fetch(fetch, product) {
         RobotsStep::Follow(to) => return (RulesEnd::Moved { to }, Vec::new()),
@@ -51,8 +57,9 @@ pub fn judge(url: &CanonUrl, visit: &Visit, redirects: u8, product: &str, now: U
     if let RobotsPolicy::Unreachable(failure) = policy {
         let retry_after_ms = visit.result.as_ref().ok().and_then(|response| response.retry_after_ms(now));
         // A server that answers with errors forbids; one that does not answer at all is dead.
-        let otherwise: Option<Arc<dyn Rules>> =
-            failure.status().map(|_| Arc::new(HostRules(RobotsPolicy::Unreachable(failure))) as Arc<dyn Rules>);
+        let otherwise: Option<Arc<dyn Rules>> = failure
+            .status()
+            .map(|_| Arc::new(HostRules(RobotsPolicy::Unreachable(failure))) as Arc<dyn Rules>);
         return (RulesEnd::Unreachable { failure, retry_after_ms, otherwise }, Vec::new());
     }
     let (status, body) = match &visit.result {

@@ -72,7 +72,16 @@ impl Totals {
 
     /// Ended visits whose outcome is a failure.
     pub fn failures(&self) -> u64 {
-        let good = ["fetched", "missing", "redirected", "not-modified", "robots", "host-errors", "host-budget", "mirror"];
+        let good = [
+            "fetched",
+            "missing",
+            "redirected",
+            "not-modified",
+            "robots",
+            "host-errors",
+            "host-budget",
+            "mirror",
+        ];
         self.outcomes.iter().filter(|(word, _)| !good.contains(&word.as_str())).map(|(_, count)| count).sum()
     }
 }

@@ -80,16 +80,25 @@ fn explain_absence(store: &Store, config: &Config, url: &CanonUrl, why: &mut Why
             why.rejection = Some(rejection);
         }
         Ok(()) => {
-            why.because = "within scope, but no page that was fetched links to it closely enough to be followed".to_owned();
+            why.because =
+                "within scope, but no page that was fetched links to it closely enough to be followed"
+                    .to_owned();
         }
     }
     Ok(())
 }
 
-fn explain_waiting(store: &Store, config: &Config, url: &CanonUrl, record: &UrlRecord) -> Result<String, WhyError> {
+fn explain_waiting(
+    store: &Store,
+    config: &Config,
+    url: &CanonUrl,
+    record: &UrlRecord,
+) -> Result<String, WhyError> {
     let slot = Store::slot(config.partitioner().partition_of(url), url.origin());
     let mut text = match store.host(slot)? {
-        Some(host) => format!("waiting in the queue of {} with {} others", host.origin, host.waiting.saturating_sub(1)),
+        Some(host) => {
+            format!("waiting in the queue of {} with {} others", host.origin, host.waiting.saturating_sub(1))
+        }
         None => "waiting in its host's queue".to_owned(),
     };
     if record.tries > 0 {
@@ -110,10 +119,14 @@ fn explain_outcome(outcome: &Outcome, record: &UrlRecord, duplicate_of: Option<&
     let tries = if record.tries > 1 { format!(" after {} tries", record.tries) } else { String::new() };
     match outcome {
         Outcome::Fetched { status } => match duplicate_of {
-            Some(first) => format!("fetched with status {status}{tries}; its content is the same as that of {first}"),
+            Some(first) => {
+                format!("fetched with status {status}{tries}; its content is the same as that of {first}")
+            }
             None => format!("fetched with status {status}{tries}"),
         },
-        Outcome::Missing { status } => format!("the server answered {status}{tries}: nothing here, or not for us"),
+        Outcome::Missing { status } => {
+            format!("the server answered {status}{tries}: nothing here, or not for us")
+        }
         Outcome::NotModified => "the server says that it has not changed".to_owned(),
         Outcome::Redirected { status, to } => format!("redirected ({status}) to {to}"),
         Outcome::Excluded(Exclusion::Robots { line: 0, .. }) => {

@@ -3,8 +3,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::mpsc::Sender;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 use lycosa_archive::EncodedVisit;
 use lycosa_fetch::{Fetcher, Request, RequestKind, Shared};
@@ -27,7 +27,12 @@ const OUTBOX: usize = 32;
 /// A lease that is over.
 #[derive(Debug)]
 pub enum Finished {
-    Page { host: HostIndex, entry: Box<Entry>, judged: Box<Judged>, received_bytes: u64 },
+    Page {
+        host: HostIndex,
+        entry: Box<Entry>,
+        judged: Box<Judged>,
+        received_bytes: u64,
+    },
     Rules {
         host: HostIndex,
         end: RulesEnd,
@@ -37,7 +42,10 @@ pub enum Finished {
         elapsed_ms: u64,
         encoded: Option<EncodedVisit>,
     },
-    Resolve { host: HostIndex, address: Result<IpAddr, Failure> },
+    Resolve {
+        host: HostIndex,
+        address: Result<IpAddr, Failure>,
+    },
 }
 
 /// Runs a worker until the bookkeeper hangs up and everything it was given is done.
@@ -99,9 +107,10 @@ impl Worker {
                 Finished::Resolve { host, address }
             }
             LeaseKind::Rules { moved_to, redirects } => {
-                let url = moved_to.unwrap_or_else(|| CanonUrl::from_canonical(format!("{}/robots.txt", lease.origin)));
+                let url = moved_to
+                    .unwrap_or_else(|| CanonUrl::from_canonical(format!("{}/robots.txt", lease.origin)));
                 self.fetch_rules(host, &url, redirects).await
-            },
+            }
             LeaseKind::Page(entry) => {
                 let visit = self.fetcher.fetch(&Request::page(&entry.url)).await;
                 let id = UrlId { partition: lease.slot.partition, key: entry.key };

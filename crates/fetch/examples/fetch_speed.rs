@@ -9,9 +9,7 @@ use lycosa_types::{CanonRules, CanonUrl};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let url = arguments
-        .next()
-        .ok_or("give a URL, a number of requests and a concurrency")?;
+    let url = arguments.next().ok_or("give a URL, a number of requests and a concurrency")?;
     let requests: usize = arguments.next().unwrap_or_else(|| "100000".to_owned()).parse()?;
     let concurrency: usize = arguments.next().unwrap_or_else(|| "16".to_owned()).parse()?;
     let url = Rc::new(CanonUrl::parse(&url, &CanonRules::default())?);
@@ -19,14 +17,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         guard: NetGuard::new(vec!["127.0.0.0/8".parse()?, "::1".parse()?]),
         ..SharedOptions::default()
     })?;
-    let options = FetchOptions {
-        compression: std::env::var_os("COMPRESSION").is_some(),
-        ..FetchOptions::default()
-    };
+    let options =
+        FetchOptions { compression: std::env::var_os("COMPRESSION").is_some(), ..FetchOptions::default() };
     let fetcher = Rc::new(Fetcher::new(shared, options));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let local = tokio::task::LocalSet::new();
     let left = Rc::new(Cell::new(requests));
     let bytes = Rc::new(Cell::new(0_usize));

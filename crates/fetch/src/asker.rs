@@ -30,10 +30,7 @@ pub(crate) struct Asker {
 
 impl Asker {
     pub fn new(prefer_ipv6: bool) -> Self {
-        Self {
-            prefer_ipv6,
-            resolver: OnceCell::new(),
-        }
+        Self { prefer_ipv6, resolver: OnceCell::new() }
     }
 
     /// Asks for a name's addresses and how long they hold. Bounded neither in time nor in number: the stage is.
@@ -42,16 +39,10 @@ impl Asker {
             return (Err(Failure::DnsError), None);
         };
         // A trailing dot spares the search domains; a single label may need them.
-        let name = if host.contains('.') {
-            format!("{host}.")
-        } else {
-            host.to_owned()
-        };
+        let name = if host.contains('.') { format!("{host}.") } else { host.to_owned() };
         match resolver.lookup_ip(name).await {
             Ok(found) => {
-                let ttl = found
-                    .valid_until()
-                    .saturating_duration_since(std::time::Instant::now());
+                let ttl = found.valid_until().saturating_duration_since(std::time::Instant::now());
                 let addresses: Arc<[IpAddr]> = found.iter().take(MAX_ADDRESSES).collect();
                 if addresses.is_empty() {
                     return (Err(Failure::DnsNoAddress), None);
@@ -70,18 +61,10 @@ impl Asker {
             let config = ResolverConfig::from_name_servers(servers);
             Resolver::builder_with_config(config, TokioRuntimeProvider::default())
         };
-        let ResolverOpts {
-            ip_strategy,
-            cache_size,
-            use_hosts_file,
-            ..
-        } = builder.options_mut();
+        let ResolverOpts { ip_strategy, cache_size, use_hosts_file, .. } = builder.options_mut();
         // One family is enough for a crawl, and halves the questions.
-        *ip_strategy = if self.prefer_ipv6 {
-            LookupIpStrategy::Ipv6thenIpv4
-        } else {
-            LookupIpStrategy::Ipv4thenIpv6
-        };
+        *ip_strategy =
+            if self.prefer_ipv6 { LookupIpStrategy::Ipv6thenIpv4 } else { LookupIpStrategy::Ipv4thenIpv6 };
         // The cache that counts is the shared one.
         *cache_size = 0;
         *use_hosts_file = ResolveHosts::Auto;

@@ -44,13 +44,7 @@ pub(crate) enum ChunkedData {
 
 impl ChunkedReader {
     pub fn new() -> Self {
-        Self {
-            state: State::Size,
-            position: 0,
-            trailer_from: 0,
-            first: None,
-            joined: Vec::new(),
-        }
+        Self { state: State::Size, position: 0, trailer_from: 0, first: None, joined: Vec::new() }
     }
 
     /// Reads on in `body`, which starts where it always did. True when the body is complete.
@@ -61,23 +55,14 @@ impl ChunkedReader {
                 State::Size => {
                     let Some(line) = line(rest, MAX_SIZE_LINE_BYTES)? else {
                         // What cannot become a size is refused before its line ends, if it ever does.
-                        let may_be_size = rest
-                            .first()
-                            .is_none_or(|b| b.is_ascii_hexdigit() || b" \t".contains(b));
-                        return if may_be_size {
-                            Ok(false)
-                        } else {
-                            Err(Failure::BadResponse)
-                        };
+                        let may_be_size =
+                            rest.first().is_none_or(|b| b.is_ascii_hexdigit() || b" \t".contains(b));
+                        return if may_be_size { Ok(false) } else { Err(Failure::BadResponse) };
                     };
                     let size = parse_size(line).ok_or(Failure::BadResponse)?;
                     self.position += line.len() + 1;
                     self.trailer_from = self.position;
-                    self.state = if size == 0 {
-                        State::Trailer
-                    } else {
-                        State::Data(size)
-                    };
+                    self.state = if size == 0 { State::Trailer } else { State::Data(size) };
                 }
                 State::Data(left) => {
                     if rest.is_empty() {
@@ -87,11 +72,7 @@ impl ChunkedReader {
                     self.keep(body, self.position..self.position + taken);
                     self.position += taken;
                     let left = left - taken as u64;
-                    self.state = if left == 0 {
-                        State::DataEnd
-                    } else {
-                        State::Data(left)
-                    };
+                    self.state = if left == 0 { State::DataEnd } else { State::Data(left) };
                 }
                 State::DataEnd => {
                     self.position += match rest {
@@ -131,8 +112,7 @@ impl ChunkedReader {
                 }
                 Some(first) => {
                     self.joined.reserve(first.len() + data.len() * 2);
-                    self.joined
-                        .extend_from_slice(body.get(first.clone()).unwrap_or_default());
+                    self.joined.extend_from_slice(body.get(first.clone()).unwrap_or_default());
                 }
             }
         }
@@ -192,15 +172,9 @@ mod tests {
     #[test]
     fn well_formed_bodies() {
         assert_eq!(read(b"0\r\n\r\n"), Ok(Some((vec![], 5))));
+        assert_eq!(read(b"3\r\nabc\r\n0\r\n\r\nrest"), Ok(Some((b"abc".to_vec(), 13))));
         assert_eq!(
-            read(b"3\r\nabc\r\n0\r\n\r\nrest"),
-            Ok(Some((b"abc".to_vec(), 13)))
-        );
-        assert_eq!(
-            read(b"3;x=\"y\"\r\nabc\r\n02 \r\nde\r\n0\r\nTrailer: 1\r\n\r\n")
-                .unwrap()
-                .unwrap()
-                .0,
+            read(b"3;x=\"y\"\r\nabc\r\n02 \r\nde\r\n0\r\nTrailer: 1\r\n\r\n").unwrap().unwrap().0,
             b"abcde"
         );
         assert_eq!(read(b"1\na\n0\n\n").unwrap().unwrap().0, b"a");
@@ -225,12 +199,7 @@ mod tests {
             b"0x3\r\nabc",
             b"3 3\r\nabc",
         ] {
-            assert_eq!(
-                read(bad),
-                Err(Failure::BadResponse),
-                "{:?}",
-                String::from_utf8_lossy(bad)
-            );
+            assert_eq!(read(bad), Err(Failure::BadResponse), "{:?}", String::from_utf8_lossy(bad));
         }
         assert_eq!(read(&b"1".repeat(5000)), Err(Failure::BadResponse));
         let endless = [b"0\r\n".to_vec(), b"A: b\r\n".repeat(4000)].concat();

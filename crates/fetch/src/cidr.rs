@@ -25,10 +25,7 @@ impl Cidr {
     /// A block from its first address; bits beyond the prefix are ignored. Too long a prefix means one address.
     pub const fn new(address: IpAddr, prefix_bits: u8) -> Self {
         let widest = width(address);
-        Self {
-            address,
-            prefix_bits: if prefix_bits > widest { widest } else { prefix_bits },
-        }
+        Self { address, prefix_bits: if prefix_bits > widest { widest } else { prefix_bits } }
     }
 
     pub fn contains(&self, address: IpAddr) -> bool {
@@ -61,10 +58,7 @@ impl FromStr for Cidr {
             Some((address, prefix)) => (address, Some(prefix)),
             None => (text, None),
         };
-        let address: IpAddr = address
-            .trim()
-            .parse()
-            .map_err(|_| CidrError::Address(text.to_owned()))?;
+        let address: IpAddr = address.trim().parse().map_err(|_| CidrError::Address(text.to_owned()))?;
         let widest = width(address);
         let prefix_bits = match prefix {
             None => widest,
@@ -122,14 +116,8 @@ mod tests {
     #[test]
     fn says_what_is_wrong() {
         assert!(matches!("10.0.0/8".parse::<Cidr>(), Err(CidrError::Address(_))));
-        assert!(matches!(
-            "10.0.0.0/33".parse::<Cidr>(),
-            Err(CidrError::Prefix(_, 32))
-        ));
-        assert!(matches!(
-            "fe80::/129".parse::<Cidr>(),
-            Err(CidrError::Prefix(_, 128))
-        ));
+        assert!(matches!("10.0.0.0/33".parse::<Cidr>(), Err(CidrError::Prefix(_, 32))));
+        assert!(matches!("fe80::/129".parse::<Cidr>(), Err(CidrError::Prefix(_, 128))));
         assert!(matches!("".parse::<Cidr>(), Err(CidrError::Address(_))));
     }
 

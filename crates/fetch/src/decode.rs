@@ -47,17 +47,7 @@ impl Coding {
             Some(Self::Zstd)
         } else if is("deflate") {
             Some(Self::Deflate)
-        } else if [
-            "compress",
-            "x-compress",
-            "sdch",
-            "dcb",
-            "dcz",
-            "exi",
-            "pack200-gzip",
-        ]
-        .into_iter()
-        .any(is)
+        } else if ["compress", "x-compress", "sdch", "dcb", "dcz", "exi", "pack200-gzip"].into_iter().any(is)
         {
             Some(Self::Foreign)
         } else {
@@ -75,10 +65,7 @@ pub(crate) struct Decoder {
 
 impl Decoder {
     pub fn new() -> Self {
-        Self {
-            inflate: Decompress::new(false),
-            inflate_whole: libdeflater::Decompressor::new(),
-        }
+        Self { inflate: Decompress::new(false), inflate_whole: libdeflater::Decompressor::new() }
     }
 
     /// Undoes the encodings that the Content-Encoding fields list. The payload itself if there are none.
@@ -114,15 +101,11 @@ impl Decoder {
             Coding::Zstd if !input.starts_with(&ZSTD_MAGIC) => Ok(None),
             Coding::Gzip => self.gunzip(input, budget).map(Some),
             Coding::Deflate => self.undeflate(input, budget).map(Some),
-            Coding::Brotli => budget
-                .drain(brotli_decompressor::Decompressor::new(input, 4096))
-                .map(Some),
+            Coding::Brotli => budget.drain(brotli_decompressor::Decompressor::new(input, 4096)).map(Some),
             Coding::Zstd => {
                 let mut decoder =
                     zstd::stream::read::Decoder::with_buffer(input).map_err(|_| Failure::BadEncoding)?;
-                decoder
-                    .window_log_max(ZSTD_WINDOW_LOG_MAX)
-                    .map_err(|_| Failure::BadEncoding)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(|_| Failure::BadEncoding)?;
                 budget.drain(decoder).map(Some)
             }
             Coding::Foreign => Err(Failure::BadEncoding),
@@ -131,9 +114,7 @@ impl Decoder {
 
     fn gunzip(&mut self, input: &[u8], budget: Budget) -> Result<Vec<u8>, Failure> {
         // The last four bytes of a lone member are its length.
-        let hint = input
-            .last_chunk::<4>()
-            .map_or(0, |length| u32::from_le_bytes(*length) as usize);
+        let hint = input.last_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
         if let Some(whole) = self.gunzip_lone(input, hint, budget) {
             return Ok(whole);
         }
@@ -255,13 +236,8 @@ struct Budget {
 
 impl Budget {
     fn new(input_bytes: usize, limits: &Limits) -> Self {
-        let by_ratio = input_bytes
-            .saturating_mul(limits.decoded_ratio)
-            .max(limits.ratio_floor_bytes);
-        Self {
-            input_bytes,
-            max_bytes: limits.decoded_bytes.min(by_ratio),
-        }
+        let by_ratio = input_bytes.saturating_mul(limits.decoded_ratio).max(limits.ratio_floor_bytes);
+        Self { input_bytes, max_bytes: limits.decoded_bytes.min(by_ratio) }
     }
 
     /// Whether a body may well expand to this many bytes, so that room for them can be made at once.
@@ -272,11 +248,7 @@ impl Budget {
 
     /// One byte more than the budget is room enough to see it exceeded; a hint is believed within reason.
     fn first_capacity(self, hint: usize) -> usize {
-        let guess = if self.believes(hint) {
-            hint
-        } else {
-            self.input_bytes.saturating_mul(USUAL_RATIO)
-        };
+        let guess = if self.believes(hint) { hint } else { self.input_bytes.saturating_mul(USUAL_RATIO) };
         guess.saturating_add(1).min(self.max_bytes.saturating_add(1))
     }
 

@@ -90,10 +90,7 @@ impl Dns {
             return Ok(Arc::from([address]));
         }
         if is_localhost(host) {
-            let (v4, v6) = (
-                IpAddr::from(Ipv4Addr::LOCALHOST),
-                IpAddr::from(Ipv6Addr::LOCALHOST),
-            );
+            let (v4, v6) = (IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST));
             return Ok(Arc::from([v4, v6]));
         }
         if host.len() > MAX_NAME_BYTES {
@@ -125,20 +122,14 @@ impl Dns {
             Err(_) => (Err(Failure::DnsTimeout), None),
         };
         let ttl = match (&addresses, ttl) {
-            (Ok(_), ttl) => ttl
-                .unwrap_or_default()
-                .max(self.options.min_ttl)
-                .min(self.options.max_ttl),
+            (Ok(_), ttl) => ttl.unwrap_or_default().max(self.options.min_ttl).min(self.options.max_ttl),
             (Err(Failure::DnsNoAddress), _) => self.options.negative_ttl,
             (Err(_), _) => self.options.error_ttl,
         };
         if let Ok(found) = &addresses {
             self.remember(found, host);
         }
-        Answer {
-            addresses,
-            expires: Instant::now() + ttl,
-        }
+        Answer { addresses, expires: Instant::now() + ttl }
     }
 
     fn remember(&self, addresses: &[IpAddr], host: &str) {
@@ -189,14 +180,8 @@ mod tests {
         let asker = Asker::default();
         let limit = Duration::from_secs(1);
         let resolved = async |host: &str| dns.resolve(&asker, host, limit).await.unwrap().to_vec();
-        assert_eq!(
-            resolved("192.0.2.7").await,
-            ["192.0.2.7".parse::<IpAddr>().unwrap()]
-        );
-        assert_eq!(
-            resolved("[2001:db8::1]").await,
-            ["2001:db8::1".parse::<IpAddr>().unwrap()]
-        );
+        assert_eq!(resolved("192.0.2.7").await, ["192.0.2.7".parse::<IpAddr>().unwrap()]);
+        assert_eq!(resolved("[2001:db8::1]").await, ["2001:db8::1".parse::<IpAddr>().unwrap()]);
         assert_eq!(resolved("localhost").await.len(), 2);
         assert_eq!(resolved("a.localhost").await.len(), 2);
     }
@@ -205,9 +190,7 @@ mod tests {
     async fn a_name_too_long_for_dns_has_no_address() {
         let dns = Dns::new(DnsOptions::default());
         let long = "a.".repeat(130);
-        let found = dns
-            .resolve(&Asker::default(), &long, Duration::from_secs(1))
-            .await;
+        let found = dns.resolve(&Asker::default(), &long, Duration::from_secs(1)).await;
         assert_eq!(found, Err(Failure::DnsNoAddress));
     }
 }

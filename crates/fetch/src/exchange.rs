@@ -81,11 +81,7 @@ impl Exchange<'_, '_> {
             .guard(async {
                 stream.write_all(request_head).await?;
                 // A plain socket has nothing to flush.
-                if stream.is_tls() {
-                    stream.flush().await
-                } else {
-                    Ok(())
-                }
+                if stream.is_tls() { stream.flush().await } else { Ok(()) }
             })
             .await?;
         sent.map_err(|error| io_failure(&error))
@@ -232,13 +228,7 @@ impl Exchange<'_, '_> {
         };
         raw_body.truncate(end);
         let head = raw_body.split_to(head_len);
-        Ok(Received {
-            facts,
-            head,
-            payload: raw_body.clone(),
-            raw_body,
-            reusable,
-        })
+        Ok(Received { facts, head, payload: raw_body.clone(), raw_body, reusable })
     }
 }
 

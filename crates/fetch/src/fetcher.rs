@@ -114,11 +114,7 @@ impl Fetcher {
                 first_byte: trace.progress.first_byte.map(since),
                 finished: start.elapsed(),
             },
-            request_head: if trace.progress.sent.is_some() {
-                head
-            } else {
-                Bytes::new()
-            },
+            request_head: if trace.progress.sent.is_some() { head } else { Bytes::new() },
             reused_connection: trace.reused_connection,
             resent: trace.resent,
             bytes_received: trace.progress.bytes_received,
@@ -142,28 +138,21 @@ impl Fetcher {
             if !was_stale {
                 return outcome;
             }
-            *trace = Trace {
-                resent: true,
-                ..Trace::default()
-            };
+            *trace = Trace { resent: true, ..Trace::default() };
         }
         // Waiting for a slot is the crawler's own doing and not held against the server.
         let waiting_since = Instant::now();
         let slot = self.pool.slot().await.ok_or(Failure::ConnectError)?;
         let total_at = total_at + waiting_since.elapsed();
         let opening = self.open(request.url, slot, &mut trace.ip);
-        let opened = timeout_at(total_at, opening)
-            .await
-            .map_err(|_| Failure::TotalTimeout)??;
+        let opened = timeout_at(total_at, opening).await.map_err(|_| Failure::TotalTimeout)??;
         let mut watch = Watch::new(limits, total_at, sleep);
         match opened {
             Opened::Http1(connection) => {
-                self.exchange(connection, head, &mut watch, &mut trace.progress)
-                    .await
+                self.exchange(connection, head, &mut watch, &mut trace.progress).await
             }
             Opened::Http2(session) => {
-                self.exchange_on(&session, request, &mut watch, &mut trace.progress)
-                    .await
+                self.exchange_on(&session, request, &mut watch, &mut trace.progress).await
             }
         }
     }
@@ -221,9 +210,7 @@ impl Fetcher {
         watch: &mut Watch<'_>,
         progress: &mut Progress,
     ) -> Result<Received, Failure> {
-        let outcome = session
-            .exchange(request, &self.common, &self.options.limits, watch, progress)
-            .await;
+        let outcome = session.exchange(request, &self.common, &self.options.limits, watch, progress).await;
         if matches!(outcome, Err(Failure::ConnectionLost | Failure::BadResponse)) {
             self.pool.sessions.remove(session);
         }
@@ -239,12 +226,8 @@ impl Fetcher {
         watch: &mut Watch<'_>,
         progress: &mut Progress,
     ) -> Result<Received, Failure> {
-        let exchange = Exchange {
-            stream: &mut connection.stream,
-            limits: &self.options.limits,
-            watch,
-            progress,
-        };
+        let exchange =
+            Exchange { stream: &mut connection.stream, limits: &self.options.limits, watch, progress };
         let received = exchange.run(head).await?;
         connection.served += 1;
         if received.reusable {

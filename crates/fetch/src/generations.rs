@@ -13,11 +13,7 @@ pub(crate) struct Generations<K, V> {
 impl<K: Eq + Hash, V> Generations<K, V> {
     /// A map that never holds more than `capacity` entries, and always at least the last half of that.
     pub fn new(capacity: usize) -> Self {
-        Self {
-            half: (capacity / 2).max(1),
-            young: HashMap::new(),
-            old: HashMap::new(),
-        }
+        Self { half: (capacity / 2).max(1), young: HashMap::new(), old: HashMap::new() }
     }
 
     pub fn insert(&mut self, key: K, value: V) {

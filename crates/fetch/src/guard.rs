@@ -185,10 +185,7 @@ mod tests {
 
     #[test]
     fn an_opened_block_opens_only_itself() {
-        let guard = NetGuard::new(vec![
-            "127.0.0.0/8".parse().unwrap(),
-            "fd00:1::/32".parse().unwrap(),
-        ]);
+        let guard = NetGuard::new(vec!["127.0.0.0/8".parse().unwrap(), "fd00:1::/32".parse().unwrap()]);
         assert!(guard.allows(ip("127.0.0.1")));
         assert!(guard.allows(ip("::ffff:127.0.0.1")), "what it carries was opened");
         assert!(guard.allows(ip("fd00:1::5")));

@@ -61,9 +61,7 @@ pub(crate) fn parse(head: &[u8], max_fields: usize) -> Result<HeadFacts, Failure
         .allow_obsolete_multiline_headers_in_responses(true)
         .allow_spaces_after_header_name_in_responses(true)
         .ignore_invalid_headers_in_responses(true);
-    let room = fields
-        .get_mut(..max_fields.min(MAX_HEADER_FIELDS))
-        .ok_or(Failure::HeaderTooLarge)?;
+    let room = fields.get_mut(..max_fields.min(MAX_HEADER_FIELDS)).ok_or(Failure::HeaderTooLarge)?;
     match config.parse_response_with_uninit_headers(&mut response, head, room) {
         Ok(httparse::Status::Complete(_)) => {}
         Err(httparse::Error::TooManyHeaders) => return Err(Failure::HeaderTooLarge),
@@ -124,11 +122,7 @@ fn facts(status: u16, http10: bool, fields: &[httparse::Header<'_>]) -> Result<H
     let doubtful = chunked && (length.is_some() || http10);
     Ok(HeadFacts {
         status,
-        protocol: if http10 {
-            Protocol::Http10
-        } else {
-            Protocol::Http11
-        },
+        protocol: if http10 { Protocol::Http10 } else { Protocol::Http11 },
         framing,
         keep_alive: !close && !doubtful && (stay || !http10) && framing != Framing::UntilClose,
         encoded,
@@ -144,10 +138,7 @@ fn parse_length(digits: &[u8]) -> Option<u64> {
 
 /// The elements of a comma-separated list, blanks and empty elements dropped.
 pub(crate) fn tokens(value: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
-    value
-        .split(|&b| b == b',')
-        .map(<[u8]>::trim_ascii)
-        .filter(|token| !token.is_empty())
+    value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|token| !token.is_empty())
 }
 
 /// The fields of a raw head as (name, value) slices of it. A folded value spans its lines.
@@ -210,39 +201,17 @@ mod tests {
     fn framing_follows_status_and_fields() {
         let ok = |fields: &str| framing(&format!("HTTP/1.1 200 OK\r\n{fields}\r\n"));
         assert_eq!(ok("Content-Length: 5\r\n"), Ok((Framing::Length(5), true)));
-        assert_eq!(
-            ok("Content-Length: 5, 5\r\ncontent-length: 5\r\n"),
-            Ok((Framing::Length(5), true))
-        );
-        assert_eq!(
-            ok("Content-Length: 5\r\nContent-Length: 6\r\n"),
-            Err(Failure::BadResponse)
-        );
+        assert_eq!(ok("Content-Length: 5, 5\r\ncontent-length: 5\r\n"), Ok((Framing::Length(5), true)));
+        assert_eq!(ok("Content-Length: 5\r\nContent-Length: 6\r\n"), Err(Failure::BadResponse));
         for bad in ["", "-1", "+1", "1 2", "0x10", "99999999999999999999", "1;"] {
-            assert_eq!(
-                ok(&format!("Content-Length: {bad}\r\n")),
-                Err(Failure::BadResponse),
-                "{bad:?}"
-            );
+            assert_eq!(ok(&format!("Content-Length: {bad}\r\n")), Err(Failure::BadResponse), "{bad:?}");
         }
         assert_eq!(ok(""), Ok((Framing::UntilClose, false)));
         assert_eq!(ok("Transfer-Encoding: Chunked\r\n"), Ok((Framing::Chunked, true)));
-        assert_eq!(
-            ok("Transfer-Encoding: chunked\r\nContent-Length: 9\r\n"),
-            Ok((Framing::Chunked, false))
-        );
-        assert_eq!(
-            ok("Transfer-Encoding: gzip, chunked\r\n"),
-            Err(Failure::BadResponse)
-        );
-        assert_eq!(
-            ok("Transfer-Encoding: chunked, chunked\r\n"),
-            Err(Failure::BadResponse)
-        );
-        assert_eq!(
-            ok("Content-Length: 1\r\nConnection: Close\r\n"),
-            Ok((Framing::Length(1), false))
-        );
+        assert_eq!(ok("Transfer-Encoding: chunked\r\nContent-Length: 9\r\n"), Ok((Framing::Chunked, false)));
+        assert_eq!(ok("Transfer-Encoding: gzip, chunked\r\n"), Err(Failure::BadResponse));
+        assert_eq!(ok("Transfer-Encoding: chunked, chunked\r\n"), Err(Failure::BadResponse));
+        assert_eq!(ok("Content-Length: 1\r\nConnection: Close\r\n"), Ok((Framing::Length(1), false)));
         for status in [204, 304] {
             let head = format!("HTTP/1.1 {status} X\r\nContent-Length: 7\r\n\r\n");
             assert_eq!(framing(&head), Ok((Framing::None, true)));
@@ -251,10 +220,7 @@ mod tests {
 
     #[test]
     fn old_servers_close_unless_they_say_otherwise() {
-        assert_eq!(
-            framing("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n"),
-            Ok((Framing::Length(1), false))
-        );
+        assert_eq!(framing("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n"), Ok((Framing::Length(1), false)));
         assert_eq!(
             framing("HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n"),
             Ok((Framing::Length(1), true))
@@ -263,12 +229,7 @@ mod tests {
 
     #[test]
     fn what_is_not_http_is_refused() {
-        for bad in [
-            "HTTP/2.0 200 OK\r\n\r\n",
-            "<html>\r\n\r\n",
-            "HTTP/1.1 2x0 OK\r\n\r\n",
-            "\r\n\r\n",
-        ] {
+        for bad in ["HTTP/2.0 200 OK\r\n\r\n", "<html>\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n", "\r\n\r\n"] {
             assert_eq!(framing(bad), Err(Failure::BadResponse), "{bad:?}");
         }
         let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(201));
@@ -279,10 +240,7 @@ mod tests {
     fn fields_are_listed_with_folds_and_without_blanks() {
         let head = b"HTTP/1.1 200 OK\r\nA : b \r\nbroken\r\nFold: one\r\n two\r\nC:d\r\n\r\n";
         let listed: Vec<_> = fields(head).collect();
-        assert_eq!(
-            listed,
-            [(&b"A"[..], &b"b"[..]), (b"Fold", b"one\r\n two"), (b"C", b"d")]
-        );
+        assert_eq!(listed, [(&b"A"[..], &b"b"[..]), (b"Fold", b"one\r\n two"), (b"C", b"d")]);
         assert!(framing("HTTP/1.1 200 OK\r\nFold: one\r\n two\r\nContent-Length: 1\r\n\r\n").is_ok());
     }
 }

@@ -187,11 +187,7 @@ impl Body {
     }
 
     fn into_bytes(self) -> Bytes {
-        if self.joined.is_empty() {
-            self.first
-        } else {
-            self.joined.freeze()
-        }
+        if self.joined.is_empty() { self.first } else { self.joined.freeze() }
     }
 }
 
@@ -225,10 +221,7 @@ fn uri(url: &str) -> Option<Uri> {
 }
 
 fn synthesise(status: StatusCode, fields: &HeaderMap) -> Bytes {
-    let size: usize = fields
-        .iter()
-        .map(|(name, value)| name.as_str().len() + value.len() + 4)
-        .sum();
+    let size: usize = fields.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     let mut head = Vec::with_capacity(size + 48);
     head.extend_from_slice(b"HTTP/1.1 ");
     head.extend_from_slice(status.as_str().as_bytes());
@@ -278,11 +271,7 @@ mod tests {
 
     #[test]
     fn urls_with_odd_queries_can_be_asked_for() {
-        for url in [
-            "https://a.test/",
-            "https://a.test/x?q=`a`|{b}",
-            "https://[::1]:8443/%20?\"<>",
-        ] {
+        for url in ["https://a.test/", "https://a.test/x?q=`a`|{b}", "https://[::1]:8443/%20?\"<>"] {
             assert!(uri(url).is_some(), "{url}");
         }
     }
@@ -293,9 +282,6 @@ mod tests {
         fields.append("content-type", HeaderValue::from_static("text/html"));
         fields.append("x-robots-tag", HeaderValue::from_static("noindex"));
         let head = synthesise(StatusCode::OK, &fields);
-        assert_eq!(
-            head,
-            "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nx-robots-tag: noindex\r\n\r\n"
-        );
+        assert_eq!(head, "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nx-robots-tag: noindex\r\n\r\n");
     }
 }

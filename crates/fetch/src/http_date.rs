@@ -12,10 +12,7 @@ pub fn parse_http_date(text: &str) -> Option<UnixMs> {
     }
     // All three forms, cut at blanks, commas and hyphens, are: weekday day month year time zone, or (asctime)
     // weekday month day time year.
-    let mut parts = text
-        .split([' ', ',', '-', '\t'])
-        .filter(|part| !part.is_empty())
-        .skip(1);
+    let mut parts = text.split([' ', ',', '-', '\t']).filter(|part| !part.is_empty()).skip(1);
     let second = parts.next()?;
     let third = parts.next()?;
     let fourth = parts.next()?;
@@ -52,9 +49,8 @@ fn number(digits: &str, max_digits: usize) -> Option<u64> {
 }
 
 fn month_number(name: &str) -> Option<u64> {
-    const NAMES: [&str; 12] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ];
+    const NAMES: [&str; 12] =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let at = NAMES.iter().position(|month| name.eq_ignore_ascii_case(month))?;
     Some(at as u64 + 1)
 }
@@ -76,11 +72,9 @@ mod tests {
 
     #[test]
     fn reads_all_three_forms() {
-        for text in [
-            "Sun, 06 Nov 1994 08:49:37 GMT",
-            "Sunday, 06-Nov-94 08:49:37 GMT",
-            "Sun Nov  6 08:49:37 1994",
-        ] {
+        for text in
+            ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"]
+        {
             assert_eq!(parse_http_date(text), Some(UnixMs(784_111_777_000)), "{text}");
         }
     }

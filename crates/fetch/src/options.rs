@@ -15,11 +15,7 @@ pub struct UserAgent {
 
 impl Default for UserAgent {
     fn default() -> Self {
-        Self {
-            product: "lycosa".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            contact: None,
-        }
+        Self { product: "lycosa".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), contact: None }
     }
 }
 
@@ -148,10 +144,7 @@ mod tests {
 
     #[test]
     fn the_user_agent_names_product_and_contact() {
-        let mut agent = UserAgent {
-            version: "0.1".to_owned(),
-            ..UserAgent::default()
-        };
+        let mut agent = UserAgent { version: "0.1".to_owned(), ..UserAgent::default() };
         assert_eq!(agent.header_value(), "lycosa/0.1");
         agent.contact = Some("https://example.org/bot".to_owned());
         assert_eq!(agent.header_value(), "lycosa/0.1 (+https://example.org/bot)");
@@ -159,10 +152,7 @@ mod tests {
 
     #[test]
     fn the_user_agent_cannot_smuggle_a_field() {
-        let agent = UserAgent {
-            contact: Some("x\r\nHost: evil".to_owned()),
-            ..UserAgent::default()
-        };
+        let agent = UserAgent { contact: Some("x\r\nHost: evil".to_owned()), ..UserAgent::default() };
         assert!(!agent.header_value().contains(['\r', '\n']));
     }
 }

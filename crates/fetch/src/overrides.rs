@@ -48,9 +48,8 @@ impl FromStr for Override {
         let (port, rest) = rest.split_once(':').ok_or_else(shape)?;
         let (address, to_port) = match rest.strip_prefix('[') {
             Some(inner) => {
-                let (address, after) = inner
-                    .split_once(']')
-                    .ok_or_else(|| OverrideError::Address(rest.to_owned()))?;
+                let (address, after) =
+                    inner.split_once(']').ok_or_else(|| OverrideError::Address(rest.to_owned()))?;
                 let to_port = match after {
                     "" => None,
                     _ => Some(after.strip_prefix(':').ok_or_else(shape)?),
@@ -141,11 +140,7 @@ impl Overrides {
 
     /// Parses one entry per string.
     pub fn parse<'a>(entries: impl IntoIterator<Item = &'a str>) -> Result<Self, OverrideError> {
-        entries
-            .into_iter()
-            .map(str::parse)
-            .collect::<Result<Vec<_>, _>>()
-            .map(Self)
+        entries.into_iter().map(str::parse).collect::<Result<Vec<_>, _>>().map(Self)
     }
 
     /// Where to connect for this host and port, if an entry says so.
@@ -170,26 +165,14 @@ mod tests {
 
     #[test]
     fn entries_match_host_and_port() {
-        assert_eq!(
-            find(&["a.test:80:127.0.0.1"], "a.test", 80).unwrap(),
-            "127.0.0.1:80"
-        );
-        assert_eq!(
-            find(&["a.test:80:127.0.0.1"], "A.TEST", 80).unwrap(),
-            "127.0.0.1:80"
-        );
+        assert_eq!(find(&["a.test:80:127.0.0.1"], "a.test", 80).unwrap(), "127.0.0.1:80");
+        assert_eq!(find(&["a.test:80:127.0.0.1"], "A.TEST", 80).unwrap(), "127.0.0.1:80");
         assert_eq!(find(&["a.test:80:127.0.0.1"], "a.test", 81), None);
         assert_eq!(find(&["a.test:80:127.0.0.1"], "b.test", 80), None);
-        assert_eq!(
-            find(&["a.test:*:127.0.0.1:8080"], "a.test", 443).unwrap(),
-            "127.0.0.1:8080"
-        );
+        assert_eq!(find(&["a.test:*:127.0.0.1:8080"], "a.test", 443).unwrap(), "127.0.0.1:8080");
         assert_eq!(find(&["*:*:[::1]:9000"], "x", 1).unwrap(), "[::1]:9000");
         assert_eq!(find(&["[::5]:80:[::1]"], "[::5]", 80).unwrap(), "[::1]:80");
-        assert_eq!(
-            find(&["a.test:80:127.0.0.1:*"], "a.test", 80).unwrap(),
-            "127.0.0.1:80"
-        );
+        assert_eq!(find(&["a.test:80:127.0.0.1:*"], "a.test", 80).unwrap(), "127.0.0.1:80");
     }
 
     #[test]
@@ -213,14 +196,7 @@ mod tests {
             "d.test:80:127.0.0.1:6",
             "d.test:80:127.0.0.1:7",
         ];
-        let port = |host, port| {
-            find(&entries, host, port)
-                .unwrap()
-                .split_once(':')
-                .unwrap()
-                .1
-                .to_owned()
-        };
+        let port = |host, port| find(&entries, host, port).unwrap().split_once(':').unwrap().1.to_owned();
         assert_eq!(port("other", 80), "1");
         assert_eq!(port("c.test", 80), "2");
         assert_eq!(port("c.b.test", 80), "3");

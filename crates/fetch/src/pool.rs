@@ -111,10 +111,7 @@ impl Pool {
         loop {
             let idle = shelf.by_origin.get_mut(&key)?;
             let at = idle.iter().rposition(|one| *one.connection.origin == *origin)?;
-            let Idle {
-                sequence,
-                mut connection,
-            } = idle.remove(at);
+            let Idle { sequence, mut connection } = idle.remove(at);
             if idle.is_empty() {
                 shelf.by_origin.remove(&key);
             }
@@ -199,10 +196,7 @@ impl Pool {
             }
         };
         self.open.fetch_add(1, Ordering::Relaxed);
-        Some(Slot {
-            _permit: permit,
-            open: Arc::clone(&self.open),
-        })
+        Some(Slot { _permit: permit, open: Arc::clone(&self.open) })
     }
 }
 

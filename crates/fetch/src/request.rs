@@ -41,13 +41,7 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     pub fn new(url: &'a CanonUrl, kind: RequestKind) -> Self {
-        Self {
-            url,
-            kind,
-            if_none_match: None,
-            if_modified_since: None,
-            extra_fields: &[],
-        }
+        Self { url, kind, if_none_match: None, if_modified_since: None, extra_fields: &[] }
     }
 
     pub fn page(url: &'a CanonUrl) -> Self {
@@ -56,10 +50,8 @@ impl<'a> Request<'a> {
 
     /// The fields that vary from request to request.
     pub(crate) fn own_fields(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let conditions = [
-            ("If-None-Match", self.if_none_match),
-            ("If-Modified-Since", self.if_modified_since),
-        ];
+        let conditions =
+            [("If-None-Match", self.if_none_match), ("If-Modified-Since", self.if_modified_since)];
         conditions
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?)))
@@ -69,10 +61,7 @@ impl<'a> Request<'a> {
 }
 
 fn is_field_name(name: &str) -> bool {
-    !name.is_empty()
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
 /// No byte that could end the field or the head.
@@ -86,21 +75,13 @@ pub(crate) struct CommonFields(Vec<(&'static str, String)>);
 
 impl CommonFields {
     pub fn new(options: &FetchOptions) -> Self {
-        let accept_encoding = if options.compression {
-            "gzip, br, zstd, deflate"
-        } else {
-            "identity"
-        };
+        let accept_encoding = if options.compression { "gzip, br, zstd, deflate" } else { "identity" };
         let mut fields = vec![
             ("User-Agent", options.user_agent.header_value()),
             ("Accept-Encoding", accept_encoding.to_owned()),
         ];
         let language = options.accept_language.clone();
-        fields.extend(
-            language
-                .filter(|value| is_field_value(value))
-                .map(|value| ("Accept-Language", value)),
-        );
+        fields.extend(language.filter(|value| is_field_value(value)).map(|value| ("Accept-Language", value)));
         Self(fields)
     }
 
@@ -119,20 +100,11 @@ impl CommonFields {
             "" => "/",
             target => target,
         };
-        let field_bytes: usize = self
-            .fields(request)
-            .map(|(name, value)| name.len() + value.len() + 4)
-            .sum();
+        let field_bytes: usize = self.fields(request).map(|(name, value)| name.len() + value.len() + 4).sum();
         let fixed = "GET  HTTP/1.1\r\nHost: \r\n\r\n".len();
         let url_bytes = target.len() + request.url.authority().len();
         let mut head = Vec::with_capacity(fixed + url_bytes + field_bytes);
-        for part in [
-            "GET ",
-            target,
-            " HTTP/1.1\r\nHost: ",
-            request.url.authority(),
-            "\r\n",
-        ] {
+        for part in ["GET ", target, " HTTP/1.1\r\nHost: ", request.url.authority(), "\r\n"] {
             head.extend_from_slice(part.as_bytes());
         }
         for (name, value) in self.fields(request) {
@@ -160,10 +132,7 @@ mod tests {
             ..Request::page(&url)
         };
         let head = String::from_utf8(common.write_head(&request).to_vec()).unwrap();
-        assert!(
-            head.starts_with("GET /p?q=1 HTTP/1.1\r\nHost: a.test:8080\r\n"),
-            "{head}"
-        );
+        assert!(head.starts_with("GET /p?q=1 HTTP/1.1\r\nHost: a.test:8080\r\n"), "{head}");
         assert!(head.contains("\r\nUser-Agent: lycosa/"));
         assert!(head.contains("\r\nAccept-Encoding: gzip, br, zstd, deflate\r\n"));
         assert!(head.contains("\r\nIf-None-Match: \"x\"\r\n"));

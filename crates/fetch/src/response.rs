@@ -39,16 +39,12 @@ impl Head {
 
     /// The values of every field of this name, in order; the name is compared without regard to case.
     pub fn get_all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
-        self.fields()
-            .filter(|(own, _)| own.eq_ignore_ascii_case(name.as_bytes()))
-            .map(|(_, value)| value)
+        self.fields().filter(|(own, _)| own.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
     }
 
     /// The first value of a field, if it is text.
     pub fn get<'a>(&'a self, name: &'a str) -> Option<&'a str> {
-        self.get_all(name)
-            .next()
-            .and_then(|value| std::str::from_utf8(value).ok())
+        self.get_all(name).next().and_then(|value| std::str::from_utf8(value).ok())
     }
 
     pub fn content_type(&self) -> Option<&str> {
@@ -73,9 +69,7 @@ impl Head {
         let value = self.get("retry-after")?.trim();
         let delay_ms = if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
             // More digits than a number holds still mean "long".
-            value
-                .parse::<u64>()
-                .map_or(u64::MAX, |seconds| seconds.saturating_mul(1_000))
+            value.parse::<u64>().map_or(u64::MAX, |seconds| seconds.saturating_mul(1_000))
         } else {
             parse_http_date(value)?.since_ms(now)
         };
@@ -84,8 +78,7 @@ impl Head {
 
     /// The values of X-Robots-Tag fields that are text.
     pub fn x_robots_tag(&self) -> impl Iterator<Item = &str> {
-        self.get_all("x-robots-tag")
-            .filter_map(|value| std::str::from_utf8(value).ok())
+        self.get_all("x-robots-tag").filter_map(|value| std::str::from_utf8(value).ok())
     }
 }
 
@@ -138,9 +131,7 @@ impl Response {
             return Err(Failure::BadRedirect);
         }
         let mut target = String::new();
-        Joiner::new(from, rules)
-            .join(&text_of(location), &mut target)
-            .map_err(|_| Failure::BadRedirect)?;
+        Joiner::new(from, rules).join(&text_of(location), &mut target).map_err(|_| Failure::BadRedirect)?;
         Ok(CanonUrl::from_canonical(target))
     }
 }
@@ -215,10 +206,7 @@ mod tests {
         );
         assert_eq!(found.content_type(), Some("text/html"));
         assert_eq!(found.etag(), None);
-        assert_eq!(
-            found.x_robots_tag().collect::<Vec<_>>(),
-            ["noindex", "bot: nofollow"]
-        );
+        assert_eq!(found.x_robots_tag().collect::<Vec<_>>(), ["noindex", "bot: nofollow"]);
     }
 
     #[test]
@@ -249,26 +237,15 @@ mod tests {
         assert_eq!(target("ftp://b.test/"), Err(Failure::BadRedirect));
         assert_eq!(target(""), Err(Failure::BadRedirect));
         let latin = Response {
-            head: Head::new(Bytes::from_static(
-                b"HTTP/1.1 301 X\r\nLocation: /caf\xe9\r\n\r\n",
-            )),
+            head: Head::new(Bytes::from_static(b"HTTP/1.1 301 X\r\nLocation: /caf\xe9\r\n\r\n")),
             ..response("")
         };
-        assert_eq!(
-            latin.redirect_target(&from, &rules).unwrap().as_str(),
-            "http://a.test/caf%E9"
-        );
+        assert_eq!(latin.redirect_target(&from, &rules).unwrap().as_str(), "http://a.test/caf%E9");
     }
 
     #[test]
     fn a_status_is_a_failure_only_where_the_server_is_in_trouble() {
-        let failure = |status| {
-            Response {
-                status,
-                ..response("")
-            }
-            .failure()
-        };
+        let failure = |status| Response { status, ..response("") }.failure();
         assert_eq!(failure(200), None);
         assert_eq!(failure(404), None);
         assert_eq!(failure(429), Some(Failure::Overloaded { status: 429 }));

@@ -32,10 +32,6 @@ pub struct Decision<'a> {
 impl Decision<'_> {
     /// No line decided.
     pub(crate) const fn without_rule(allowed: bool) -> Self {
-        Self {
-            allowed,
-            line: 0,
-            rule: "",
-        }
+        Self { allowed, line: 0, rule: "" }
     }
 }

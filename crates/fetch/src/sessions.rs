@@ -56,9 +56,7 @@ impl Sessions {
 
     /// Closes sessions without a request since `before`.
     pub fn expire(&self, before: Instant) {
-        self.by_origin
-            .borrow_mut()
-            .retain(|_, session| !session.is_idle() || session.last_used() > before);
+        self.by_origin.borrow_mut().retain(|_, session| !session.is_idle() || session.last_used() > before);
     }
 
     pub fn clear(&self) {

@@ -54,31 +54,21 @@ impl Tls {
                 .with_custom_certificate_verifier(Arc::new(TrustAnyone(provider)))
                 .with_no_client_auth()
         } else {
-            builder
-                .with_root_certificates(roots(&options.extra_roots_pem)?)
-                .with_no_client_auth()
+            builder.with_root_certificates(roots(&options.extra_roots_pem)?).with_no_client_auth()
         };
         config.alpn_protocols = if options.http2 {
             vec![b"h2".to_vec(), b"http/1.1".to_vec()]
         } else {
             vec![b"http/1.1".to_vec()]
         };
-        Ok(Self {
-            connector: TlsConnector::from(Arc::new(config)),
-        })
+        Ok(Self { connector: TlsConnector::from(Arc::new(config)) })
     }
 
     /// Shakes hands with the server that `host` names.
     pub async fn connect(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, Failure> {
-        let bare = host
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-            .unwrap_or(host);
+        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
         let name = ServerName::try_from(bare.to_owned()).map_err(|_| Failure::TlsError)?;
-        self.connector
-            .connect(name, stream)
-            .await
-            .map_err(|_| Failure::TlsError)
+        self.connector.connect(name, stream).await.map_err(|_| Failure::TlsError)
     }
 }
 
@@ -87,13 +77,9 @@ fn roots(extra: &[Vec<u8>]) -> Result<RootCertStore, TlsSetupError> {
     for (index, pem) in extra.iter().enumerate() {
         let before = store.len();
         for certificate in CertificateDer::pem_slice_iter(pem) {
-            let certificate = certificate.map_err(|error| TlsSetupError::Pem {
-                index,
-                reason: error.to_string(),
-            })?;
-            store
-                .add(certificate)
-                .map_err(|reason| TlsSetupError::Root { index, reason })?;
+            let certificate =
+                certificate.map_err(|error| TlsSetupError::Pem { index, reason: error.to_string() })?;
+            store.add(certificate).map_err(|reason| TlsSetupError::Root { index, reason })?;
         }
         if store.len() == before {
             return Err(TlsSetupError::NoCertificate { index });
@@ -124,12 +110,7 @@ impl ServerCertVerifier for TrustAnyone {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(
-            message,
-            certificate,
-            signed,
-            &self.0.signature_verification_algorithms,
-        )
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -138,12 +119,7 @@ impl ServerCertVerifier for TrustAnyone {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(
-            message,
-            certificate,
-            signed,
-            &self.0.signature_verification_algorithms,
-        )
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -157,14 +133,8 @@ mod tests {
 
     #[test]
     fn a_root_file_without_a_certificate_is_refused() {
-        let options = TlsOptions {
-            extra_roots_pem: vec![b"hello".to_vec()],
-            ..TlsOptions::default()
-        };
-        assert!(matches!(
-            Tls::new(&options).err(),
-            Some(TlsSetupError::NoCertificate { index: 0 })
-        ));
+        let options = TlsOptions { extra_roots_pem: vec![b"hello".to_vec()], ..TlsOptions::default() };
+        assert!(matches!(Tls::new(&options).err(), Some(TlsSetupError::NoCertificate { index: 0 })));
         assert!(Tls::new(&TlsOptions::default()).is_ok());
     }
 }

@@ -27,14 +27,8 @@ pub(crate) struct Watch<'a> {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    FirstByte {
-        until: Instant,
-    },
-    Body {
-        window_end: Instant,
-        window_bytes: u64,
-        in_grace: bool,
-    },
+    FirstByte { until: Instant },
+    Body { window_end: Instant, window_bytes: u64, in_grace: bool },
 }
 
 impl<'a> Watch<'a> {
@@ -52,9 +46,7 @@ impl<'a> Watch<'a> {
 
     /// The request goes out now.
     pub fn sending(&mut self, now: Instant) {
-        self.phase = Phase::FirstByte {
-            until: now + self.limits.first_byte,
-        };
+        self.phase = Phase::FirstByte { until: now + self.limits.first_byte };
         self.timer_is_old = true;
         self.received = 0;
     }
@@ -113,11 +105,7 @@ impl<'a> Watch<'a> {
         match self.phase {
             Phase::FirstByte { until } => (now >= until).then_some(Failure::FirstByteTimeout),
             Phase::Body { window_end, .. } if now < window_end => None,
-            Phase::Body {
-                window_bytes,
-                in_grace,
-                ..
-            } => {
+            Phase::Body { window_bytes, in_grace, .. } => {
                 let got = self.received - window_bytes;
                 let window_ms = u64::try_from(self.limits.slow_window.as_millis()).unwrap_or(u64::MAX);
                 let wanted = self.limits.slow_bytes_per_s.saturating_mul(window_ms) / 1_000;

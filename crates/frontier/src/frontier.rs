@@ -78,7 +78,10 @@ pub enum LeaseKind {
     /// Find the host's address, nothing else.
     Resolve,
     /// Fetch the host's robots.txt, from where it was last said to be.
-    Rules { moved_to: Option<CanonUrl>, redirects: u8 },
+    Rules {
+        moved_to: Option<CanonUrl>,
+        redirects: u8,
+    },
     Page(Box<Entry>),
 }
 
@@ -109,7 +112,9 @@ pub struct PageEnd {
 #[derive(Clone, Debug)]
 pub enum RulesEnd {
     /// Redirected: to be asked for at another place, in its turn.
-    Moved { to: CanonUrl },
+    Moved {
+        to: CanonUrl,
+    },
     Known {
         rules: Arc<dyn Rules>,
         record: RulesRecord,

@@ -52,20 +52,15 @@ fn options() -> Result<Options, String> {
             _ => return Err(format!("unknown option {name}")),
         }
     }
-    rest.config = if full {
-        WorldConfig::full(seed, hosts, pages)
-    } else {
-        WorldConfig::clean(seed, hosts, pages)
-    };
+    rest.config =
+        if full { WorldConfig::full(seed, hosts, pages) } else { WorldConfig::clean(seed, hosts, pages) };
     rest.config.latency_ms = latency_ms;
     Ok(rest)
 }
 
 fn write_ledger(server: &Server, path: Option<&str>) -> std::io::Result<()> {
     match path {
-        Some(path) => server
-            .ledger
-            .write_json_lines(&mut BufWriter::new(File::create(path)?)),
+        Some(path) => server.ledger.write_json_lines(&mut BufWriter::new(File::create(path)?)),
         None => Ok(()),
     }
 }
@@ -74,18 +69,8 @@ fn write_truth(world: &World, path: &str) -> std::io::Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     let truth = world.truth(&TruthOptions::default());
     for entry in truth.entries() {
-        let word = if entry.expect == Expect::Disallowed {
-            "disallowed"
-        } else {
-            "fetch"
-        };
-        writeln!(
-            out,
-            "{word}\t{}\t{}\t{:?}",
-            entry.depth,
-            truth.url(entry),
-            entry.expect
-        )?;
+        let word = if entry.expect == Expect::Disallowed { "disallowed" } else { "fetch" };
+        writeln!(out, "{word}\t{}\t{}\t{:?}", entry.depth, truth.url(entry), entry.expect)?;
     }
     out.flush()
 }
@@ -98,11 +83,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         write_truth(&world, path)?;
     }
     let addrs = vec![([127, 0, 0, 1], options.port).into()];
-    let config = ServerConfig {
-        addrs,
-        threads: options.threads,
-        ledger: options.ledger.is_some(),
-    };
+    let config = ServerConfig { addrs, threads: options.threads, ledger: options.ledger.is_some() };
     let server = Server::start_with(Arc::clone(&world), config)?;
     println!("{}", server.addr);
     println!("{}", world.seeds(1).concat());

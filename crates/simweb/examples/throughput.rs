@@ -14,17 +14,12 @@ const PAGES: u32 = 200_000;
 const BATCH: usize = 32;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for (name, config) in [
-        ("clean", WorldConfig::clean(1, 2_000, PAGES)),
-        ("full", WorldConfig::full(1, 2_000, PAGES)),
-    ] {
+    for (name, config) in
+        [("clean", WorldConfig::clean(1, 2_000, PAGES)), ("full", WorldConfig::full(1, 2_000, PAGES))]
+    {
         let started = Instant::now();
         let world = Arc::new(World::new(config));
-        println!(
-            "{name}: {} pages laid out in {:.1?}",
-            world.page_count(),
-            started.elapsed()
-        );
+        println!("{name}: {} pages laid out in {:.1?}", world.page_count(), started.elapsed());
         generate(&world);
         let started = Instant::now();
         let truth = world.truth(&TruthOptions::default());
@@ -37,10 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Pages of regular hosts only: fault hosts come last and would hang.
 fn sample(world: &World) -> impl Iterator<Item = PageId> {
-    let end = world
-        .hosts()
-        .get(world.config().hosts as usize)
-        .map_or(world.page_count(), |h| h.first);
+    let end = world.hosts().get(world.config().hosts as usize).map_or(world.page_count(), |h| h.first);
     (0..40_000u64).map(move |i| PageId((i * 7919 % u64::from(end)) as u32))
 }
 
@@ -56,12 +48,7 @@ fn generate(world: &World) {
     let mut sizes = Vec::new();
     let started = Instant::now();
     for (host, target) in &targets {
-        world.respond(
-            &Request::get(*host, target.as_bytes()),
-            &tries,
-            &mut scratch,
-            &mut out,
-        );
+        world.respond(&Request::get(*host, target.as_bytes()), &tries, &mut scratch, &mut out);
         sizes.push(out.len());
     }
     let seconds = started.elapsed().as_secs_f64();
@@ -99,9 +86,7 @@ fn serve(world: &Arc<World>) -> Result<(), Box<dyn std::error::Error>> {
         let url = world.url(Node::Page(page));
         let rest = url.trim_start_matches("http://");
         let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        requests.push(format!(
-            "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: throughput/1.0\r\n\r\n"
-        ));
+        requests.push(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: throughput/1.0\r\n\r\n"));
     }
     for (label, depth) in [("one request at a time", 1), ("pipelined", BATCH)] {
         let cpu = server_cpu_s();
@@ -118,9 +103,8 @@ fn serve(world: &Arc<World>) -> Result<(), Box<dyn std::error::Error>> {
             answers += client.join().map_err(|_| "a client failed")??;
         }
         let wall = started.elapsed().as_secs_f64();
-        let per_core = server_cpu_s()
-            .zip(cpu)
-            .map_or(0.0, |(after, before)| answers as f64 / (after - before));
+        let per_core =
+            server_cpu_s().zip(cpu).map_or(0.0, |(after, before)| answers as f64 / (after - before));
         println!(
             "serving, {label}: {:.0} pages/s of wall time, {per_core:.0} pages/s of server CPU",
             answers as f64 / wall

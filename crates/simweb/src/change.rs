@@ -99,11 +99,7 @@ impl World {
             3 => ChangeSize::Large,
             _ => ChangeSize::Medium,
         };
-        ChangeSpec {
-            kind,
-            size,
-            interval_ms: interval(config.spread, mix(key, 1)),
-        }
+        ChangeSpec { kind, size, interval_ms: interval(config.spread, mix(key, 1)) }
     }
 
     /// Number of events of a page up to and including a time.
@@ -122,14 +118,8 @@ impl World {
             Timing::Poisson => {
                 let length = spec.interval_ms.saturating_mul(SLOT_MEAN);
                 let slot = t_ms / length;
-                let before: u32 = (0..slot.min(MAX_SLOTS))
-                    .map(|s| self.poisson.count(mix(key, s)))
-                    .sum();
-                before
-                    + self
-                        .slot_events(key, slot, length)
-                        .filter(|&at| at <= t_ms)
-                        .count() as u32
+                let before: u32 = (0..slot.min(MAX_SLOTS)).map(|s| self.poisson.count(mix(key, s))).sum();
+                before + self.slot_events(key, slot, length).filter(|&at| at <= t_ms).count() as u32
             }
         }
     }
@@ -148,8 +138,7 @@ impl World {
                 if t_ms >= due {
                     due
                 } else {
-                    slot.checked_sub(1)
-                        .map_or(0, |s| regular_event(key, s, spec.interval_ms))
+                    slot.checked_sub(1).map_or(0, |s| regular_event(key, s, spec.interval_ms))
                 }
             }
             Timing::Poisson => {
@@ -173,27 +162,17 @@ impl World {
         let mut times: Vec<u64> = match self.config.change.timing {
             Timing::Regular => {
                 let slots = after_ms / spec.interval_ms..=until_ms / spec.interval_ms;
-                slots
-                    .map(|s| regular_event(key, s, spec.interval_ms))
-                    .filter(inside)
-                    .collect()
+                slots.map(|s| regular_event(key, s, spec.interval_ms)).filter(inside).collect()
             }
             Timing::Poisson => {
                 let length = spec.interval_ms.saturating_mul(SLOT_MEAN);
                 let slots = after_ms / length..=(until_ms / length).min(MAX_SLOTS);
-                slots
-                    .flat_map(|s| self.slot_events(key, s, length))
-                    .filter(inside)
-                    .collect()
+                slots.flat_map(|s| self.slot_events(key, s, length)).filter(inside).collect()
             }
         };
         times.sort_unstable();
         let first = self.version_at(page, after_ms);
-        let number = |(i, at_ms)| Change {
-            at_ms,
-            kind: spec.kind,
-            version: first + 1 + i as u32,
-        };
+        let number = |(i, at_ms)| Change { at_ms, kind: spec.kind, version: first + 1 + i as u32 };
         times.into_iter().enumerate().map(number).collect()
     }
 
@@ -238,11 +217,7 @@ impl World {
 
     fn slot_events(&self, key: u64, slot: u64, length: u64) -> impl Iterator<Item = u64> {
         let bits = mix(key, slot);
-        let count = if slot < MAX_SLOTS {
-            self.poisson.count(bits)
-        } else {
-            0
-        };
+        let count = if slot < MAX_SLOTS { self.poisson.count(bits) } else { 0 };
         let start = slot.saturating_mul(length);
         // Never at the very start of time: version 0 is the state at time 0.
         (0..u64::from(count))
@@ -281,10 +256,7 @@ mod tests {
         let mut config = WorldConfig::clean(21, 4, 400);
         config.change = ChangeConfig {
             timing,
-            spread: RateSpread::PowerLaw {
-                min_ms: 1_000,
-                max_ms: 1_000_000,
-            },
+            spread: RateSpread::PowerLaw { min_ms: 1_000, max_ms: 1_000_000 },
             ..ChangeConfig::lively()
         };
         World::new(config)
@@ -326,10 +298,7 @@ mod tests {
                 expected += 200.0;
             }
         }
-        assert!(
-            (seen / expected - 1.0f64).abs() < 0.02,
-            "{seen} events, {expected} expected"
-        );
+        assert!((seen / expected - 1.0f64).abs() < 0.02, "{seen} events, {expected} expected");
     }
 
     #[test]

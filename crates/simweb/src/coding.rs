@@ -23,9 +23,7 @@ impl Accept {
             let name = fields.next().unwrap_or_default();
             let refused =
                 fields.any(|f| f.starts_with(b"q=0") && !f.iter().any(|b| (b'1'..=b'9').contains(b)));
-            let coding = Coding::ALL
-                .iter()
-                .find(|c| name.eq_ignore_ascii_case(c.slug().as_bytes()));
+            let coding = Coding::ALL.iter().find(|c| name.eq_ignore_ascii_case(c.slug().as_bytes()));
             if let (Some(&coding), false) = (coding, refused) {
                 bits |= 1 << coding as u8;
             }

@@ -112,19 +112,13 @@ pub struct ChangeConfig {
 impl ChangeConfig {
     /// Nothing ever changes.
     pub fn still() -> Self {
-        Self {
-            weights: [1, 0, 0, 0, 0],
-            ..Self::lively()
-        }
+        Self { weights: [1, 0, 0, 0, 0], ..Self::lively() }
     }
 
     /// Every kind of change, at intervals from an hour to some forty days.
     pub fn lively() -> Self {
         Self {
-            spread: RateSpread::PowerLaw {
-                min_ms: 3_600_000,
-                max_ms: 3_600_000_000,
-            },
+            spread: RateSpread::PowerLaw { min_ms: 3_600_000, max_ms: 3_600_000_000 },
             timing: Timing::Poisson,
             weights: [20, 15, 35, 10, 20],
             ambient_noise_ms: None,
@@ -218,10 +212,6 @@ impl WorldConfig {
 
     /// Everything at once, faults and traps included.
     pub fn full(seed: u64, hosts: u32, pages: u32) -> Self {
-        Self {
-            features: Features::ALL,
-            change: ChangeConfig::lively(),
-            ..Self::clean(seed, hosts, pages)
-        }
+        Self { features: Features::ALL, change: ChangeConfig::lively(), ..Self::clean(seed, hosts, pages) }
     }
 }

@@ -47,11 +47,7 @@ pub(crate) struct Counter {
 
 impl Counter {
     pub(crate) fn new(desk: Desk) -> Self {
-        Self {
-            desk,
-            scratch: RefCell::default(),
-            pool: RefCell::default(),
-        }
+        Self { desk, scratch: RefCell::default(), pool: RefCell::default() }
     }
 
     fn take(&self) -> Vec<u8> {
@@ -72,12 +68,7 @@ enum Step {
     /// More bytes are needed.
     Incomplete,
     /// Answered; this many bytes are used up.
-    Answered {
-        used: usize,
-        act: Act,
-        close: bool,
-        opened: Option<Opened>,
-    },
+    Answered { used: usize, act: Act, close: bool, opened: Option<Opened> },
 }
 
 pub(crate) async fn run(stream: TcpStream, counter: Rc<Counter>) {
@@ -88,9 +79,7 @@ pub(crate) async fn run(stream: TcpStream, counter: Rc<Counter>) {
 }
 
 async fn converse(mut stream: TcpStream, counter: &Counter, number: u32) -> io::Result<()> {
-    let ip = stream
-        .local_addr()
-        .map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |a| a.ip());
+    let ip = stream.local_addr().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |a| a.ip());
     let mut input = counter.take();
     loop {
         if input.is_empty() {
@@ -130,12 +119,8 @@ async fn answer_all(
     let ledger = &counter.desk.ledger;
     let mut open = true;
     while open && used_up < input.len() {
-        let Step::Answered {
-            used,
-            act,
-            close,
-            opened,
-        } = answer(counter, number, ip, &input[used_up..], &mut out)
+        let Step::Answered { used, act, close, opened } =
+            answer(counter, number, ip, &input[used_up..], &mut out)
         else {
             break;
         };
@@ -217,44 +202,19 @@ fn answer(counter: &Counter, number: u32, ip: IpAddr, input: &[u8], out: &mut Ve
     };
     let name = bare_host(name);
     let host = desk.world.host_named(name).ok_or(name);
-    let target = if target.is_empty() {
-        b"/"
-    } else {
-        target.as_bytes()
-    };
+    let target = if target.is_empty() { b"/" } else { target.as_bytes() };
     let node = host.ok().and_then(|host| desk.world.node_at(host, target));
-    let opened = desk.ledger.open(&Arrival {
-        host,
-        target,
-        node,
-        connection: number,
-        agent,
-        ip,
-    });
+    let opened = desk.ledger.open(&Arrival { host, target, node, connection: number, agent, ip });
     let head_only = method == "HEAD";
     let status = match host {
         _ if method != "GET" && !head_only => 405,
         Err(_) if host_header.is_empty() => 400,
         Err(_) => 421,
         Ok(host) => {
-            let request = Request {
-                host,
-                target,
-                accept,
-                if_none_match,
-                if_modified_since,
-                head_only,
-            };
-            let reply = desk
-                .world
-                .respond(&request, &desk.tries, &mut counter.scratch.borrow_mut(), out);
+            let request = Request { host, target, accept, if_none_match, if_modified_since, head_only };
+            let reply = desk.world.respond(&request, &desk.tries, &mut counter.scratch.borrow_mut(), out);
             desk.ledger.answer(opened, reply.status);
-            return Step::Answered {
-                used,
-                act: reply.act,
-                close,
-                opened,
-            };
+            return Step::Answered { used, act: reply.act, close, opened };
         }
     };
     desk.ledger.answer(opened, status);
@@ -263,17 +223,10 @@ fn answer(counter: &Counter, number: u32, ip: IpAddr, input: &[u8], out: &mut Ve
 
 fn refuse(out: &mut Vec<u8>, status: u16, used: usize, opened: Option<Opened>) -> Step {
     out.clear();
-    let head = format!(
-        "HTTP/1.1 {status} {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-        reason(status)
-    );
+    let head =
+        format!("HTTP/1.1 {status} {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", reason(status));
     out.extend_from_slice(head.as_bytes());
-    Step::Answered {
-        used,
-        act: Act::Send,
-        close: true,
-        opened,
-    }
+    Step::Answered { used, act: Act::Send, close: true, opened }
 }
 
 /// Carries out anything but a plain send; false if the connection is over.

@@ -8,9 +8,8 @@ use crate::node::put_number;
 pub const EPOCH_S: u64 = 1_767_225_600;
 
 const DAYS: [&[u8]; 7] = [b"Thu", b"Fri", b"Sat", b"Sun", b"Mon", b"Tue", b"Wed"];
-const MONTHS: [&[u8]; 12] = [
-    b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
-];
+const MONTHS: [&[u8]; 12] =
+    [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
 
 /// Year, month (from 1) and day of a Unix time.
 fn civil(unix_s: u64) -> (u64, u64, u64) {
@@ -78,17 +77,12 @@ pub(crate) fn read_http(text: &[u8]) -> Option<u64> {
         return None;
     }
     let number = |range: std::ops::Range<usize>| {
-        text[range].iter().try_fold(0u64, |n, b| {
-            b.is_ascii_digit().then(|| n * 10 + u64::from(b - b'0'))
-        })
+        text[range].iter().try_fold(0u64, |n, b| b.is_ascii_digit().then(|| n * 10 + u64::from(b - b'0')))
     };
     let (day, year) = (number(5..7)?, number(12..16)?);
     let month = MONTHS.iter().position(|m| *m == &text[8..11])? as u64 + 1;
-    let (year_of_march, shifted) = if month <= 2 {
-        (year.checked_sub(1)?, month + 9)
-    } else {
-        (year, month - 3)
-    };
+    let (year_of_march, shifted) =
+        if month <= 2 { (year.checked_sub(1)?, month + 9) } else { (year, month - 3) };
     let era = year_of_march / 400;
     let of_era = year_of_march % 400;
     let of_year = (153 * shifted + 2) / 5 + day.checked_sub(1)?;

@@ -55,13 +55,7 @@ impl World {
             }
             Fault::SlowDrip => {
                 self.good(request, page, scratch, out);
-                reply(
-                    200,
-                    Act::Drip {
-                        from: out.len() - scratch.body.len(),
-                        ms: faults.drip_ms,
-                    },
-                )
+                reply(200, Act::Drip { from: out.len() - scratch.body.len(), ms: faults.drip_ms })
             }
             Fault::LengthTooShort => {
                 self.article(page, scratch);
@@ -97,11 +91,7 @@ impl World {
             }
             Fault::EncodingLie | Fault::EncodingUnknown => {
                 self.article(page, scratch);
-                let name = if fault == Fault::EncodingLie {
-                    "gzip"
-                } else {
-                    "x-rot13"
-                };
+                let name = if fault == Fault::EncodingLie { "gzip" } else { "x-rot13" };
                 self.coded(out, name, &scratch.body);
                 reply(200, Act::Send)
             }
@@ -121,9 +111,7 @@ impl World {
             }
             Fault::BinaryAsHtml => {
                 let mut rng = Rng::new(self.page_key(page));
-                scratch
-                    .body
-                    .extend((0..1024).flat_map(|_| rng.word().to_le_bytes()));
+                scratch.body.extend((0..1024).flat_map(|_| rng.word().to_le_bytes()));
                 self.finish(request, 200, "text/html", &[], scratch, out)
             }
             Fault::EndlessBody | Fault::EndlessRaw => {
@@ -143,25 +131,13 @@ impl World {
                 } else {
                     put(out, &text);
                 }
-                reply(
-                    200,
-                    Act::Endless {
-                        from,
-                        limit: faults.endless_limit_bytes,
-                    },
-                )
+                reply(200, Act::Endless { from, limit: faults.endless_limit_bytes })
             }
             Fault::EndlessHeaders => {
                 self.put_head(out, 200);
                 let from = out.len();
                 put(out, &"X-Filler: and so on and so forth\r\n".repeat(500));
-                reply(
-                    200,
-                    Act::Endless {
-                        from,
-                        limit: faults.endless_limit_bytes,
-                    },
-                )
+                reply(200, Act::Endless { from, limit: faults.endless_limit_bytes })
             }
             Fault::HugeHeader => {
                 let extra = format!("X-Huge: {}\r\n", "x".repeat(faults.huge_header_bytes));
@@ -212,10 +188,7 @@ impl World {
                 self.finish(request, 200, "text/html", &[], scratch, out)
             }
             Fault::HugeAttribute => {
-                put(
-                    &mut scratch.body,
-                    "<!DOCTYPE html><title>Wide</title><a href=\"/#",
-                );
+                put(&mut scratch.body, "<!DOCTYPE html><title>Wide</title><a href=\"/#");
                 put(&mut scratch.body, &"x".repeat(1 << 20));
                 put(&mut scratch.body, "\">wide</a>");
                 self.finish(request, 200, "text/html", &[], scratch, out)
@@ -274,19 +247,13 @@ impl World {
 
     /// A client compares the date with its own clock, so that this one answer has the real time on it.
     fn retry_date(&self, wait_s: u64, out: &mut Vec<u8>) -> Reply {
-        let now_s = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_secs();
+        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         put(out, "HTTP/1.1 503 Service Unavailable\r\nDate: ");
         put_http(out, now_s);
         put(out, "\r\nContent-Length: 0\r\nRetry-After: ");
         put_http(out, now_s + wait_s);
         put(out, "\r\n\r\n");
-        Reply {
-            status: 503,
-            act: Act::Send,
-        }
+        Reply { status: 503, act: Act::Send }
     }
 
     /// Each answer leads to an address one longer.
@@ -297,10 +264,7 @@ impl World {
         out: &mut Vec<u8>,
     ) -> Reply {
         let target = request.target.split(|&b| b == b'?').next().unwrap_or(b"/");
-        let step = request
-            .target
-            .get(target.len() + 6..)
-            .and_then(|s| std::str::from_utf8(s).ok());
+        let step = request.target.get(target.len() + 6..).and_then(|s| std::str::from_utf8(s).ok());
         let step: u64 = step.and_then(|s| s.parse().ok()).unwrap_or(0);
         let mut location = target.to_vec();
         put(&mut location, "?step=");

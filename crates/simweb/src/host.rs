@@ -110,12 +110,8 @@ pub(crate) fn lay_out(config: &WorldConfig) -> Vec<Host> {
     }
     if config.features.faults {
         for (k, &fault) in Fault::ALL.iter().enumerate() {
-            let mut host = regular(
-                config,
-                count + k as u32,
-                count,
-                1 + config.faults.pages_per_fault.clamp(1, 64),
-            );
+            let mut host =
+                regular(config, count + k as u32, count, 1 + config.faults.pages_per_fault.clamp(1, 64));
             host.name = format!("{}.fault.sim", fault.slug()).into();
             host.role = HostRole::Fault(fault);
             host.orphans = 0;
@@ -142,13 +138,7 @@ fn make_mirror(host: &mut Host, of: HostId, original: &mut Host) {
     original.mirrored = true;
     let copy = original.clone();
     let (name, seed) = (std::mem::take(&mut host.name), host.seed);
-    *host = Host {
-        name,
-        seed,
-        role: HostRole::Mirror(of),
-        mirrored: true,
-        ..copy
-    };
+    *host = Host { name, seed, role: HostRole::Mirror(of), mirrored: true, ..copy };
     // A mirror that could not be read would make the pair invisible.
     host.robots = RobotsKind::Missing;
     host.orphans = 0;
@@ -158,13 +148,7 @@ fn make_mirror(host: &mut Host, of: HostId, original: &mut Host) {
 /// Sizes fall as a power of a rank that is shuffled over all hosts but the first, which is the biggest.
 fn sizes(config: &WorldConfig, count: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count).collect();
-    order.sort_unstable_by_key(|&i| {
-        if i == 0 {
-            0
-        } else {
-            mix(config.seed ^ 0x512E, u64::from(i)) | 1
-        }
-    });
+    order.sort_unstable_by_key(|&i| if i == 0 { 0 } else { mix(config.seed ^ 0x512E, u64::from(i)) | 1 });
     let weight = |rank: u32| 1.0 / f64::from(rank + 3).powf(0.85);
     let total: f64 = (0..count).map(weight).sum();
     let mut sizes = vec![1; count as usize];
@@ -180,17 +164,8 @@ fn regular(config: &WorldConfig, i: u32, count: u32, pages: u32) -> Host {
     let mut rng = Rng::new(mix(seed, 1));
     let features = &config.features;
     let lang = if features.languages && i != 0 {
-        [
-            Lang::En,
-            Lang::En,
-            Lang::En,
-            Lang::De,
-            Lang::Fr,
-            Lang::Es,
-            Lang::Ru,
-            Lang::Ja,
-            Lang::Ar,
-        ][rng.below(9) as usize]
+        [Lang::En, Lang::En, Lang::En, Lang::De, Lang::Fr, Lang::Es, Lang::Ru, Lang::Ja, Lang::Ar]
+            [rng.below(9) as usize]
     } else {
         Lang::En
     };
@@ -202,11 +177,8 @@ fn regular(config: &WorldConfig, i: u32, count: u32, pages: u32) -> Host {
         (true, Lang::Ar) => Charset::Windows1256,
         _ => Charset::Utf8,
     };
-    let charset_place = if features.languages {
-        CharsetPlace::ALL[rng.below(4) as usize]
-    } else {
-        CharsetPlace::Both
-    };
+    let charset_place =
+        if features.languages { CharsetPlace::ALL[rng.below(4) as usize] } else { CharsetPlace::Both };
     let coding = if features.codings && rng.permille(250) {
         Coding::ALL[1 + rng.below(4) as usize]
     } else {
@@ -215,11 +187,7 @@ fn regular(config: &WorldConfig, i: u32, count: u32, pages: u32) -> Host {
     let chunked = features.codings && rng.permille(150);
     let robots = robots_of(config, i, count, &mut rng);
     let traps = features.traps && i % 16 == 5;
-    let orphans = if robots == RobotsKind::Sitemaps {
-        1 + pages.min(20) / 4
-    } else {
-        0
-    };
+    let orphans = if robots == RobotsKind::Sitemaps { 1 + pages.min(20) / 4 } else { 0 };
     let name = match i % 16 {
         3 => format!("www.h{i}.sim"),
         // The same domain as the host before it.
@@ -254,11 +222,7 @@ fn regular(config: &WorldConfig, i: u32, count: u32, pages: u32) -> Host {
 /// Hosts that keep a crawler out are leaves of the host tree, so that they hide nothing but themselves.
 fn robots_of(config: &WorldConfig, i: u32, count: u32, rng: &mut Rng) -> RobotsKind {
     if !config.features.robots {
-        return if i.is_multiple_of(2) {
-            RobotsKind::AllowAll
-        } else {
-            RobotsKind::Missing
-        };
+        return if i.is_multiple_of(2) { RobotsKind::AllowAll } else { RobotsKind::Missing };
     }
     let leaf = u64::from(i) * u64::from(HOST_BRANCH) + 1 >= u64::from(count);
     let kinds = RobotsKind::ALL;
@@ -280,11 +244,7 @@ fn robots_of(config: &WorldConfig, i: u32, count: u32, rng: &mut Rng) -> RobotsK
         chosen
     };
     let closed = matches!(kind, RobotsKind::DisallowAll | RobotsKind::ServerError);
-    if closed && (!leaf || i == 0) {
-        RobotsKind::Sections
-    } else {
-        kind
-    }
+    if closed && (!leaf || i == 0) { RobotsKind::Sections } else { kind }
 }
 
 /// The first number from `from` on that shares no factor with `n`.

@@ -60,11 +60,7 @@ impl World {
     pub(crate) fn image_home(&self, page: PageId) -> HostId {
         let (shown, _) = self.locate(page);
         let (home, _) = self.locate(self.content_of(page));
-        if matches!(self.host(shown).role, crate::HostRole::Mirror(_)) {
-            shown
-        } else {
-            home
-        }
+        if matches!(self.host(shown).role, crate::HostRole::Mirror(_)) { shown } else { home }
     }
 
     /// Structure changes repeat after this many versions.
@@ -112,13 +108,7 @@ impl World {
             state: self.state_at(content, t_ms),
             size: self.change_spec(content).size,
             paragraphs: self.paragraphs(content),
-            at: HrefContext {
-                home,
-                mode,
-                depth: depth.saturating_sub(1),
-                based,
-                mirrored: host.mirrored,
-            },
+            at: HrefContext { home, mode, depth: depth.saturating_sub(1), based, mirrored: host.mirrored },
             edit,
         };
         article.head(out, content, home, kind);
@@ -150,10 +140,7 @@ impl Article<'_> {
             if host.charset == Charset::Utf8 {
                 put(out, "<meta charset=\"utf-8\">\n");
             } else {
-                put(
-                    out,
-                    "<meta http-equiv=\"Content-Type\" content=\"text/html; charset=",
-                );
+                put(out, "<meta http-equiv=\"Content-Type\" content=\"text/html; charset=");
                 put(out, host.charset.slug());
                 put(out, "\">\n");
             }
@@ -166,10 +153,7 @@ impl Article<'_> {
         }
         put(out, "<meta name=\"description\" content=\"");
         self.lexicon.sentence(out, mix(self.key, 0xDE5C), host.topic);
-        put(
-            out,
-            "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-        );
+        put(out, "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
         let flags = self.key >> 40;
         if flags & 1 == 0 {
             put(out, "<meta name=\"author\" content=\"");
@@ -198,17 +182,8 @@ impl Article<'_> {
         self.put_own(out, Node::Style(home));
         put(out, "\">\n");
         if flags & 32 == 0 {
-            put(
-                out,
-                "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"",
-            );
-            self.put_own(
-                out,
-                Node::Feed {
-                    host: home,
-                    atom: false,
-                },
-            );
+            put(out, "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"");
+            self.put_own(out, Node::Feed { host: home, atom: false });
             put(out, "\">\n");
         }
         if flags & 192 == 0 {

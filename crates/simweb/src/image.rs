@@ -53,11 +53,7 @@ const CRC_TABLE: [u32; 256] = {
         let mut value = n as u32;
         let mut bit = 0;
         while bit < 8 {
-            value = if value & 1 == 1 {
-                0xEDB8_8320 ^ (value >> 1)
-            } else {
-                value >> 1
-            };
+            value = if value & 1 == 1 { 0xEDB8_8320 ^ (value >> 1) } else { value >> 1 };
             bit += 1;
         }
         table[n] = value;
@@ -67,9 +63,7 @@ const CRC_TABLE: [u32; 256] = {
 };
 
 fn crc(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |c, &b| {
-        CRC_TABLE[((c ^ u32::from(b)) & 255) as usize] ^ (c >> 8)
-    })
+    !bytes.iter().fold(!0, |c, &b| CRC_TABLE[((c ^ u32::from(b)) & 255) as usize] ^ (c >> 8))
 }
 
 fn adler(bytes: &[u8]) -> u32 {
@@ -98,9 +92,7 @@ mod tests {
         let at = png.windows(4).position(|w| w == b"IDAT").unwrap();
         let length = u32::from_be_bytes(png[at - 4..at].try_into().unwrap()) as usize;
         let mut raw = Vec::new();
-        flate2::read::ZlibDecoder::new(&png[at + 4..at + 4 + length])
-            .read_to_end(&mut raw)
-            .unwrap();
+        flate2::read::ZlibDecoder::new(&png[at + 4..at + 4 + length]).read_to_end(&mut raw).unwrap();
         assert_eq!(raw.len(), SIDE * (SIDE * 3 + 1));
         let mut other = Vec::new();
         put_png(&mut other, 6);

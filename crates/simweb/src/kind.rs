@@ -261,10 +261,7 @@ pub enum PageKind {
 impl PageKind {
     /// Whether a successful response carries links that a crawler may follow.
     pub fn follows(self) -> bool {
-        matches!(
-            self,
-            Self::Article | Self::NoIndex | Self::Duplicate { .. } | Self::NearDuplicate { .. }
-        )
+        matches!(self, Self::Article | Self::NoIndex | Self::Duplicate { .. } | Self::NearDuplicate { .. })
     }
 
     /// Whether the page is rendered from the article template.

@@ -140,14 +140,10 @@ impl Ledger {
         }
         let target = self.target(&mut book, arrival);
         let agent = book.agent(arrival.agent);
-        let ip = book
-            .ips
-            .iter()
-            .position(|&ip| ip == arrival.ip)
-            .unwrap_or_else(|| {
-                book.ips.push(arrival.ip);
-                book.ips.len() - 1
-            }) as u16;
+        let ip = book.ips.iter().position(|&ip| ip == arrival.ip).unwrap_or_else(|| {
+            book.ips.push(arrival.ip);
+            book.ips.len() - 1
+        }) as u16;
         let record = Record {
             arrived_us,
             took_us: u32::MAX,
@@ -158,10 +154,7 @@ impl Ledger {
             ip,
         };
         book.records.push(record);
-        Some(Opened {
-            at: book.records.len() - 1,
-            generation: book.generation,
-        })
+        Some(Opened { at: book.records.len() - 1, generation: book.generation })
     }
 
     fn target(&self, book: &mut Book, arrival: &Arrival<'_>) -> Target {
@@ -188,11 +181,7 @@ impl Ledger {
         let len = arrival.target.len().min(usize::from(u16::MAX));
         let start = book.arena.len() as u64;
         book.arena.extend_from_slice(&arrival.target[..len]);
-        Target::Raw {
-            host,
-            start,
-            len: len as u16,
-        }
+        Target::Raw { host, start, len: len as u16 }
     }
 
     /// Notes the status when it is known.
@@ -222,10 +211,7 @@ impl Ledger {
     pub fn clear(&self) {
         let mut book = self.book();
         let generation = book.generation.wrapping_add(1);
-        *book = Book {
-            generation,
-            ..Book::default()
-        };
+        *book = Book { generation, ..Book::default() };
     }
 
     /// Number of requests kept.
@@ -245,10 +231,9 @@ impl Ledger {
     fn host_name<'b>(&'b self, book: &'b Book, target: Target) -> &'b str {
         match target {
             Target::Page(page) => &self.world.host(self.world.locate(page).0).name,
-            Target::Raw { host, .. } if host & UNKNOWN_HOST != 0 => book
-                .unknown_hosts
-                .get((host & !UNKNOWN_HOST) as usize)
-                .map_or("", |h| h),
+            Target::Raw { host, .. } if host & UNKNOWN_HOST != 0 => {
+                book.unknown_hosts.get((host & !UNKNOWN_HOST) as usize).map_or("", |h| h)
+            }
             Target::Raw { host, .. } => &self.world.host(HostId(host)).name,
         }
     }
@@ -258,11 +243,7 @@ impl Ledger {
             Target::Page(page) => self.world.put_path(out, Node::Page(page)),
             Target::Raw { start, len, .. } => {
                 let start = start as usize;
-                out.extend_from_slice(
-                    book.arena
-                        .get(start..start + usize::from(len))
-                        .unwrap_or_default(),
-                );
+                out.extend_from_slice(book.arena.get(start..start + usize::from(len)).unwrap_or_default());
             }
         }
     }
@@ -282,22 +263,14 @@ impl Ledger {
                 .agents
                 .get(usize::from(record.agent))
                 .map_or_else(String::new, |a| a.to_string()),
-            local_ip: book
-                .ips
-                .get(usize::from(record.ip))
-                .copied()
-                .unwrap_or(IpAddr::from([127, 0, 0, 1])),
+            local_ip: book.ips.get(usize::from(record.ip)).copied().unwrap_or(IpAddr::from([127, 0, 0, 1])),
         }
     }
 }
 
 impl Record {
     fn ended_us(&self) -> u64 {
-        if self.took_us == u32::MAX {
-            u64::MAX
-        } else {
-            self.arrived_us + u64::from(self.took_us)
-        }
+        if self.took_us == u32::MAX { u64::MAX } else { self.arrived_us + u64::from(self.took_us) }
     }
 }
 

@@ -100,38 +100,23 @@ impl World {
                 if (links.len() - start) as u32 > room {
                     break;
                 }
-                to(
-                    home,
-                    host,
-                    host.spread(power_rank(rng.word(), host.pages)),
-                    role,
-                    bits,
-                )
+                to(home, host, host.spread(power_rank(rng.word(), host.pages)), role, bits)
             } else {
                 let rank = u64::from(power_rank(rng.word(), self.config.hosts));
                 let id = HostId(
-                    (rank
-                        .wrapping_mul(0x9E37_79B1)
-                        .wrapping_add(self.config.seed >> 40)
+                    (rank.wrapping_mul(0x9E37_79B1).wrapping_add(self.config.seed >> 40)
                         % u64::from(self.config.hosts)) as u32,
                 );
                 let other = self.host(id);
                 let deep = (bits >> 8) & 7 < 3;
-                let index = if deep {
-                    other.spread(power_rank(rng.word(), other.pages))
-                } else {
-                    0
-                };
+                let index = if deep { other.spread(power_rank(rng.word(), other.pages)) } else { 0 };
                 to(id, other, index, role, bits)
             };
             if odd {
                 link.nofollow = (bits >> 16) & 63 == 0;
                 if (bits >> 22) & 127 == 0 {
                     let number = rng.below(1_000_000);
-                    link.target = Node::Missing {
-                        host: link.host,
-                        number,
-                    };
+                    link.target = Node::Missing { host: link.host, number };
                 }
             }
             links.push(link);
@@ -159,14 +144,7 @@ impl World {
         if host.traps {
             for &kind in TrapKind::ALL {
                 let target = Node::Trap { host: home, kind };
-                links.push(Link {
-                    target,
-                    role: Role::Body,
-                    nofollow: false,
-                    host: home,
-                    index: 0,
-                    bits: 0,
-                });
+                links.push(Link { target, role: Role::Body, nofollow: false, host: home, index: 0, bits: 0 });
             }
         }
     }
@@ -220,20 +198,12 @@ impl World {
             1 | 2 => lower_escapes(out, path_from),
             3 => escape_first_slash(out, path_from),
             4 | 5 => {
-                let glue: &[u8] = if out[path_from..].contains(&b'?') {
-                    b"&amp;"
-                } else {
-                    b"?"
-                };
+                let glue: &[u8] = if out[path_from..].contains(&b'?') { b"&amp;" } else { b"?" };
                 out.extend_from_slice(glue);
                 out.extend_from_slice(b"utm_source=feed&amp;utm_medium=rss");
             }
             6 => {
-                let glue: &[u8] = if out[path_from..].contains(&b'?') {
-                    b"&amp;"
-                } else {
-                    b"?"
-                };
+                let glue: &[u8] = if out[path_from..].contains(&b'?') { b"&amp;" } else { b"?" };
                 out.extend_from_slice(glue);
                 out.extend_from_slice(b"PHPSESSID=");
                 put_hex(out, link.bits);

@@ -74,10 +74,7 @@ pub struct Reply {
 
 impl Reply {
     fn send(status: u16) -> Self {
-        Self {
-            status,
-            act: Act::Send,
-        }
+        Self { status, act: Act::Send }
     }
 }
 
@@ -156,20 +153,9 @@ impl World {
             Node::Hop { page, hop } => self.redirect_reply(request, page, hop, scratch, out),
             Node::Image { page, slot } => {
                 let content = self.content_of(page);
-                let version = if slot == 0 {
-                    self.state_at(content, t_ms).image
-                } else {
-                    0
-                };
-                let tag = mix(
-                    mix(self.page_key(content), 0x1AA6E + u64::from(slot)),
-                    u64::from(version),
-                );
-                let changed = if version > 0 {
-                    self.last_change_ms(content, t_ms)
-                } else {
-                    0
-                };
+                let version = if slot == 0 { self.state_at(content, t_ms).image } else { 0 };
+                let tag = mix(mix(self.page_key(content), 0x1AA6E + u64::from(slot)), u64::from(version));
+                let changed = if version > 0 { self.last_change_ms(content, t_ms) } else { 0 };
                 if let Some(reply) = self.not_modified(request, Some(tag), Some(changed), out) {
                     return reply;
                 }
@@ -186,11 +172,7 @@ impl World {
                 RobotsKind::RedirectLoop => self.moved(request, 302, b"/robots.txt", scratch, out),
                 kind => {
                     self.put_robots(&mut scratch.body, request.host, host);
-                    let mime = if kind == RobotsKind::Html {
-                        "text/html"
-                    } else {
-                        "text/plain"
-                    };
+                    let mime = if kind == RobotsKind::Html { "text/html" } else { "text/plain" };
                     self.finish(request, 200, mime, &[], scratch, out)
                 }
             },
@@ -210,18 +192,11 @@ impl World {
             }
             Node::Feed { atom, .. } => {
                 self.put_feed(&mut scratch.body, request.host, atom, t_ms);
-                let mime = if atom {
-                    "application/atom+xml"
-                } else {
-                    "application/rss+xml"
-                };
+                let mime = if atom { "application/atom+xml" } else { "application/rss+xml" };
                 self.finish(request, 200, mime, &[], scratch, out)
             }
             Node::Style(_) => {
-                put(
-                    &mut scratch.body,
-                    "body{max-width:60em;margin:auto}nav li{display:inline}\n",
-                );
+                put(&mut scratch.body, "body{max-width:60em;margin:auto}nav li{display:inline}\n");
                 self.finish(request, 200, "text/css", &[], scratch, out)
             }
             Node::Trap { .. } => self.error_page(request, 404, scratch, out),
@@ -251,17 +226,11 @@ impl World {
                     &mut scratch.body,
                     "<body><h1>Sorry, page not found</h1><p>The page you asked for does not exist (error 404). ",
                 );
-                put(
-                    &mut scratch.body,
-                    "Try the search or go back.</p></body></html>\n",
-                );
+                put(&mut scratch.body, "Try the search or go back.</p></body></html>\n");
                 self.finish(request, 200, "text/html; charset=utf-8", &[], scratch, out)
             }
             PageKind::Document => {
-                put(
-                    &mut scratch.body,
-                    "%PDF-1.4\n%\u{e2}\u{e3}\n1 0 obj<</Type/Catalog>>endobj\n% ",
-                );
+                put(&mut scratch.body, "%PDF-1.4\n%\u{e2}\u{e3}\n1 0 obj<</Type/Catalog>>endobj\n% ");
                 put_hex(&mut scratch.body, self.page_key(page));
                 put(&mut scratch.body, "\ntrailer<</Root 1 0 R>>\n%%EOF\n");
                 self.finish(request, 200, "application/pdf", &[], scratch, out)
@@ -351,11 +320,8 @@ impl World {
     ) -> Reply {
         let host = self.host(request.host);
         let textual = !mime.starts_with("image/") && !mime.ends_with("gzip");
-        let coding = if textual && request.accept.takes(host.coding) {
-            host.coding
-        } else {
-            Coding::Identity
-        };
+        let coding =
+            if textual && request.accept.takes(host.coding) { host.coding } else { Coding::Identity };
         coding::compress(coding, scratch);
         self.put_head(out, status);
         put(out, "Content-Type: ");
@@ -386,10 +352,7 @@ impl World {
     fn with_latency(&self, status: u16) -> Reply {
         match self.config.latency_ms {
             0 => Reply::send(status),
-            ms => Reply {
-                status,
-                act: Act::Delay { ms },
-            },
+            ms => Reply { status, act: Act::Delay { ms } },
         }
     }
 }

@@ -15,10 +15,7 @@ pub fn scramble(mut z: u64) -> u64 {
 /// Derives a new key from a key and a label or counter.
 #[inline]
 pub fn mix(key: u64, label: u64) -> u64 {
-    scramble(
-        key.wrapping_add(GOLDEN)
-            .wrapping_add(label.wrapping_mul(0xD1B5_4A32_D192_ED03)),
-    )
+    scramble(key.wrapping_add(GOLDEN).wrapping_add(label.wrapping_mul(0xD1B5_4A32_D192_ED03)))
 }
 
 /// Maps 64 random bits onto `0..n` (0 when `n` is 0).

@@ -24,10 +24,7 @@ pub struct RobotsRule {
 type Group = (&'static [&'static str], &'static [RobotsRule]);
 
 const fn no(pattern: &'static str) -> RobotsRule {
-    RobotsRule {
-        allow: false,
-        pattern,
-    }
+    RobotsRule { allow: false, pattern }
 }
 const fn yes(pattern: &'static str) -> RobotsRule {
     RobotsRule { allow: true, pattern }
@@ -44,11 +41,9 @@ fn groups(kind: RobotsKind) -> &'static [Group] {
     match kind {
         RobotsKind::Sections | RobotsKind::Redirect => &[(&["*"], SECTIONS)],
         RobotsKind::Wildcards => &[(&["*"], WILDCARDS)],
-        RobotsKind::AgentGroups => &[
-            (&["badbot", "evilbot"], CLOSED),
-            (&["lycosa", "otherbot"], MEMBERS),
-            (&["*"], PRIVATE),
-        ],
+        RobotsKind::AgentGroups => {
+            &[(&["badbot", "evilbot"], CLOSED), (&["lycosa", "otherbot"], MEMBERS), (&["*"], PRIVATE)]
+        }
         RobotsKind::CrawlDelay | RobotsKind::Sitemaps | RobotsKind::Huge => &[(&["*"], PRIVATE)],
         RobotsKind::DisallowAll => &[(&["*"], CLOSED)],
         RobotsKind::AllowAll => &[(&["*"], OPEN)],
@@ -113,14 +108,7 @@ impl World {
         for (agents, rules) in groups(host.robots) {
             for (i, agent) in agents.iter().enumerate() {
                 // Field names and agents are case-insensitive, and white space around the colon is free.
-                put(
-                    out,
-                    if i % 2 == 0 {
-                        "User-agent: "
-                    } else {
-                        "user-AGENT :  "
-                    },
-                );
+                put(out, if i % 2 == 0 { "User-agent: " } else { "user-AGENT :  " });
                 let at = out.len();
                 put(out, agent);
                 if host.seed & 1 == 0
@@ -133,14 +121,7 @@ impl World {
             for rule in *rules {
                 put(out, if rule.allow { "Allow: " } else { "Disallow: " });
                 put(out, rule.pattern);
-                put(
-                    out,
-                    if host.seed & 2 == 0 {
-                        "\r\n"
-                    } else {
-                        " # a remark\n"
-                    },
-                );
+                put(out, if host.seed & 2 == 0 { "\r\n" } else { " # a remark\n" });
             }
             if rules.is_empty() {
                 put(out, "Disallow:\n");
@@ -173,12 +154,8 @@ impl World {
 
 /// Longest pattern wins, `Allow` wins a tie, no match allows.
 fn verdict(rules: &[RobotsRule], path: &str) -> bool {
-    let matching = rules
-        .iter()
-        .filter(|r| matches(r.pattern.as_bytes(), path.as_bytes()));
-    matching
-        .max_by_key(|r| (r.pattern.len(), r.allow))
-        .is_none_or(|r| r.allow)
+    let matching = rules.iter().filter(|r| matches(r.pattern.as_bytes(), path.as_bytes()));
+    matching.max_by_key(|r| (r.pattern.len(), r.allow)).is_none_or(|r| r.allow)
 }
 
 /// `*` stands for any run of bytes, `$` at the end for the end of the path.

@@ -41,11 +41,7 @@ pub struct ServerConfig {
 
 impl Default for ServerConfig {
     fn default() -> Self {
-        Self {
-            addrs: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0))],
-            threads: 1,
-            ledger: true,
-        }
+        Self { addrs: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0))], threads: 1, ledger: true }
     }
 }
 
@@ -53,10 +49,7 @@ impl ServerConfig {
     /// Listens on 127.0.0.1 … 127.0.0.`count`, all on one port.
     pub fn loopbacks(count: u8) -> Self {
         let addr = |n| SocketAddr::from((Ipv4Addr::new(127, 0, 0, n), 0));
-        Self {
-            addrs: (1..=count.max(1)).map(addr).collect(),
-            ..Self::default()
-        }
+        Self { addrs: (1..=count.max(1)).map(addr).collect(), ..Self::default() }
     }
 }
 
@@ -76,13 +69,7 @@ pub struct Server {
 impl Server {
     /// Serves a world on one address with one thread.
     pub fn start(world: Arc<World>, addr: SocketAddr) -> Result<Self, ServerError> {
-        Self::start_with(
-            world,
-            ServerConfig {
-                addrs: vec![addr],
-                ..ServerConfig::default()
-            },
-        )
+        Self::start_with(world, ServerConfig { addrs: vec![addr], ..ServerConfig::default() })
     }
 
     pub fn start_with(world: Arc<World>, config: ServerConfig) -> Result<Self, ServerError> {
@@ -96,10 +83,7 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let mut threads = Vec::new();
         for n in 0..config.threads.max(1) {
-            let own = listeners
-                .iter()
-                .map(StdListener::try_clone)
-                .collect::<Result<Vec<_>, _>>();
+            let own = listeners.iter().map(StdListener::try_clone).collect::<Result<Vec<_>, _>>();
             let own = own.map_err(ServerError::Thread)?;
             let desk = Desk {
                 world: Arc::clone(&world),
@@ -110,22 +94,12 @@ impl Server {
             let stopped = stopped.clone();
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(ServerError::Thread)?;
-            let thread = std::thread::Builder::new()
-                .name(format!("simweb-{n}"))
-                .spawn(move || {
-                    runtime.block_on(tokio::task::LocalSet::new().run_until(serve(own, desk, stopped)));
-                });
+            let thread = std::thread::Builder::new().name(format!("simweb-{n}")).spawn(move || {
+                runtime.block_on(tokio::task::LocalSet::new().run_until(serve(own, desk, stopped)));
+            });
             threads.push(thread.map_err(ServerError::Thread)?);
         }
-        Ok(Self {
-            addr,
-            addrs,
-            ledger,
-            world,
-            tries,
-            stop,
-            threads,
-        })
+        Ok(Self { addr, addrs, ledger, world, tries, stop, threads })
     }
 
     pub fn world(&self) -> &Arc<World> {
@@ -165,10 +139,8 @@ impl Drop for Server {
 const PORT_ATTEMPTS: usize = 20;
 
 fn listen(addrs: &[SocketAddr]) -> Result<(Vec<StdListener>, Vec<SocketAddr>), ServerError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(ServerError::Thread)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ServerError::Thread)?;
     let _guard = runtime.enter();
     let mut last = ServerError::NoAddress;
     for _ in 0..PORT_ATTEMPTS {

@@ -28,12 +28,7 @@ impl World {
         let host = self.host(id);
         let orphans = host.pages..host.total();
         let listed = 0..host.pages.min(LISTED_PAGES);
-        let split = |odd: u32| {
-            listed
-                .clone()
-                .chain(orphans.clone())
-                .filter(move |i| i % 2 == odd)
-        };
+        let split = |odd: u32| listed.clone().chain(orphans.clone()).filter(move |i| i % 2 == odd);
         let indexes: Vec<u32> = match file {
             SitemapFile::Main if Self::has_sitemap_index(host) => Vec::new(),
             SitemapFile::Main => listed.chain(orphans).collect(),
@@ -55,10 +50,7 @@ impl World {
             }
             SitemapFile::Main if Self::has_sitemap_index(host) => {
                 put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-                put(
-                    out,
-                    "<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n",
-                );
+                put(out, "<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n");
                 for file in [SitemapFile::Part, SitemapFile::Gzip] {
                     put(out, "<sitemap><loc>");
                     self.put_url(out, Node::Sitemap { host: id, file });
@@ -80,10 +72,7 @@ impl World {
 
     fn put_urlset(&self, out: &mut Vec<u8>, id: HostId, file: SitemapFile, t_ms: u64) {
         put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-        put(
-            out,
-            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n",
-        );
+        put(out, "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n");
         for page in self.sitemap_pages(id, file) {
             put(out, "<url><loc>");
             let at = out.len();
@@ -114,14 +103,7 @@ impl World {
             let page = PageId(host.first + index);
             put(out, if atom { "<entry><title>" } else { "<item><title>" });
             lexicon.phrase(out, mix(self.page_key(self.content_of(page)), 0x717E), 2);
-            put(
-                out,
-                if atom {
-                    "</title><link href=\""
-                } else {
-                    "</title><link>"
-                },
-            );
+            put(out, if atom { "</title><link href=\"" } else { "</title><link>" });
             let at = out.len();
             self.put_url(out, Node::Page(page));
             escape_ampersand(out, at);

@@ -14,9 +14,7 @@ const FARTHEST_YEAR: u64 = 9_999_999;
 
 impl World {
     pub(crate) fn put_trap(&self, out: &mut Vec<u8>, host: HostId, kind: TrapKind, target: &[u8]) {
-        let key = target
-            .iter()
-            .fold(self.host(host).seed, |k, &b| mix(k, u64::from(b)));
+        let key = target.iter().fold(self.host(host).seed, |k, &b| mix(k, u64::from(b)));
         let lexicon = self.lexicon(crate::Lang::En);
         put(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><title>");
         put(out, kind.slug());
@@ -37,10 +35,7 @@ impl World {
                 }
             }
             TrapKind::Growing => {
-                put(
-                    out,
-                    "<li><a href=\"a/\">deeper</a></li>\n<li><a href=\"b/a/\">deeper still</a></li>\n",
-                );
+                put(out, "<li><a href=\"a/\">deeper</a></li>\n<li><a href=\"b/a/\">deeper still</a></li>\n");
             }
         }
         put(out, "</ul>\n<a href=\"/\">home</a>\n</body></html>\n");
@@ -51,21 +46,11 @@ fn put_calendar(out: &mut Vec<u8>, target: &[u8]) {
     let mut parts = target.split(|&b| b == b'/').skip(2).map(read_number);
     let year = parts.next().flatten().unwrap_or(2026).clamp(1, FARTHEST_YEAR);
     let month = parts.next().flatten().unwrap_or(1).clamp(1, 12);
-    let next = if month == 12 {
-        (year + 1, 1)
-    } else {
-        (year, month + 1)
-    };
-    let before = if month == 1 {
-        (year - 1, 12)
-    } else {
-        (year, month - 1)
-    };
-    for (label, (year, month)) in [
-        ("next month", next),
-        ("last month", before),
-        ("next year", (year + 1, month)),
-    ] {
+    let next = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+    let before = if month == 1 { (year - 1, 12) } else { (year, month - 1) };
+    for (label, (year, month)) in
+        [("next month", next), ("last month", before), ("next year", (year + 1, month))]
+    {
         put(out, "<li><a href=\"/calendar/");
         put_number(out, year);
         put(out, if month < 10 { "/0" } else { "/" });

@@ -102,12 +102,7 @@ impl World {
         };
         search.run();
         let Search { entries, index, .. } = search;
-        Truth {
-            world: self,
-            entries,
-            index,
-            obey_nofollow: options.obey_nofollow,
-        }
+        Truth { world: self, entries, index, obey_nofollow: options.obey_nofollow }
     }
 
     fn expect(&self, node: Node) -> Expect {
@@ -153,11 +148,7 @@ struct Search<'s> {
 impl Search<'_> {
     fn run(&mut self) {
         let first = self.world.seeds(1);
-        let seeds = if self.options.seeds.is_empty() {
-            &first
-        } else {
-            &self.options.seeds
-        };
+        let seeds = if self.options.seeds.is_empty() { &first } else { &self.options.seeds };
         let seeds: Vec<Node> = seeds.iter().filter_map(|s| self.world.resolve(s)).collect();
         if self.options.same_hosts {
             self.hosts.fill(HostState::Barred);
@@ -185,13 +176,7 @@ impl Search<'_> {
             for slot in 0..self.world.image_count(content) {
                 let host = self.world.image_home(page);
                 let (_, index) = self.world.locate(content);
-                self.find(
-                    Node::Image {
-                        page: self.world.page(host, index),
-                        slot,
-                    },
-                    depth + 1,
-                );
+                self.find(Node::Image { page: self.world.page(host, index), slot }, depth + 1);
             }
         }
         if self.options.obey_nofollow && !self.world.kind(page).follows() {
@@ -229,11 +214,7 @@ impl Search<'_> {
         let path = std::str::from_utf8(&self.path).unwrap_or("/");
         let allowed =
             !self.options.obey_robots || self.world.robots_allow(host, &self.options.user_agent, path);
-        let expect = if allowed {
-            self.world.expect(node)
-        } else {
-            Expect::Disallowed
-        };
+        let expect = if allowed { self.world.expect(node) } else { Expect::Disallowed };
         let at = self.entries.len() as u32;
         self.entries.push(TruthEntry { node, depth, expect });
         self.index.insert(node, at);
@@ -245,12 +226,7 @@ impl Search<'_> {
     /// Pages of a host's sitemaps are as deep as the first page of the host that was found.
     fn read_sitemaps(&mut self, host: HostId, depth: u32) {
         if self.options.sitemaps && self.world.host(host).robots == RobotsKind::Sitemaps {
-            for file in [
-                SitemapFile::Main,
-                SitemapFile::Part,
-                SitemapFile::Gzip,
-                SitemapFile::Text,
-            ] {
+            for file in [SitemapFile::Main, SitemapFile::Part, SitemapFile::Gzip, SitemapFile::Text] {
                 for page in self.world.sitemap_pages(host, file) {
                     self.find(Node::Page(page), depth);
                 }
@@ -271,10 +247,7 @@ impl Truth<'_> {
 
     /// The entry of a URL in any spelling.
     pub fn get(&self, url: &str) -> Option<&TruthEntry> {
-        self.world
-            .resolve(url)
-            .and_then(|node| self.index.get(&node))
-            .map(|&at| &self.entries[at as usize])
+        self.world.resolve(url).and_then(|node| self.index.get(&node)).map(|&at| &self.entries[at as usize])
     }
 
     /// Addresses that a crawler has to request.

@@ -17,15 +17,7 @@ pub enum Lang {
 }
 
 impl Lang {
-    pub const ALL: [Lang; 7] = [
-        Lang::En,
-        Lang::De,
-        Lang::Fr,
-        Lang::Es,
-        Lang::Ru,
-        Lang::Ja,
-        Lang::Ar,
-    ];
+    pub const ALL: [Lang; 7] = [Lang::En, Lang::De, Lang::Fr, Lang::Es, Lang::Ru, Lang::Ja, Lang::Ar];
 
     pub fn code(self) -> &'static str {
         ["en", "de", "fr", "es", "ru", "ja", "ar"][self as usize]
@@ -80,10 +72,7 @@ impl Word {
         if space {
             bytes[text.len()] = b' ';
         }
-        Some(Self {
-            bytes,
-            len: full as u8,
-        })
+        Some(Self { bytes, len: full as u8 })
     }
 
     #[inline]
@@ -123,24 +112,13 @@ impl Lexicon {
         }
         texts.truncate(WORDS);
         let words: Vec<Word> = texts.iter().filter_map(|t| Word::new(t, space)).collect();
-        let capitals = texts
-            .iter()
-            .filter_map(|t| Word::new(&capital(t), space))
-            .collect();
+        let capitals = texts.iter().filter_map(|t| Word::new(&capital(t), space)).collect();
         let (comma, stop) = match lang {
             Lang::Ja => ("、", "。"),
             Lang::Ar => ("، ", ". "),
             _ => (", ", ". "),
         };
-        Self {
-            lang,
-            slots: frequency_slots(words.len()),
-            words,
-            capitals,
-            content,
-            comma,
-            stop,
-        }
+        Self { lang, slots: frequency_slots(words.len()), words, capitals, content, comma, stop }
     }
 
     pub fn lang(&self) -> Lang {
@@ -161,11 +139,7 @@ impl Lexicon {
             }
             let slot = (bits & 0xFFF) as usize;
             bits >>= 12;
-            let index = if i == topic_at {
-                self.topic_word(topic, shape >> 16)
-            } else {
-                self.slots[slot]
-            };
+            let index = if i == topic_at { self.topic_word(topic, shape >> 16) } else { self.slots[slot] };
             let table = if i == 0 { &self.capitals } else { &self.words };
             if let Some(word) = table.get(usize::from(index)) {
                 word.put(out);
@@ -195,15 +169,8 @@ impl Lexicon {
     /// The content words of a topic, as text.
     pub fn topic_words(&self, topic: u32) -> Vec<String> {
         (0..TOPIC_WORDS)
-            .filter_map(|k| {
-                self.words
-                    .get((self.content + self.topic_start(topic) + k) as usize)
-            })
-            .map(|w| {
-                String::from_utf8_lossy(&w.bytes[..usize::from(w.len)])
-                    .trim()
-                    .to_owned()
-            })
+            .filter_map(|k| self.words.get((self.content + self.topic_start(topic) + k) as usize))
+            .map(|w| String::from_utf8_lossy(&w.bytes[..usize::from(w.len)]).trim().to_owned())
             .collect()
     }
 
@@ -227,10 +194,7 @@ fn trim_space(out: &mut Vec<u8>) {
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars
-        .next()
-        .map(|c| c.to_uppercase().chain(chars).collect())
-        .unwrap_or_default()
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// 4096 slots shared out by 1/(rank + 6); the rare words share what rounding leaves, drawn by hash.
@@ -256,11 +220,7 @@ mod tests {
     fn every_language_writes_valid_sentences_in_its_charset() {
         for lang in Lang::ALL {
             let lexicon = Lexicon::new(lang);
-            assert!(
-                lexicon.words.len() >= 400,
-                "{lang:?} has {} words",
-                lexicon.words.len()
-            );
+            assert!(lexicon.words.len() >= 400, "{lang:?} has {} words", lexicon.words.len());
             let encoding = match lang {
                 Lang::Ru => encoding_rs::WINDOWS_1251,
                 Lang::Ja => encoding_rs::SHIFT_JIS,

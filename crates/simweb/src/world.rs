@@ -99,10 +99,7 @@ impl World {
 
     /// The host a page lives on, and its index there.
     pub fn locate(&self, page: PageId) -> (HostId, u32) {
-        let i = self
-            .hosts
-            .partition_point(|h| h.first <= page.0)
-            .saturating_sub(1);
+        let i = self.hosts.partition_point(|h| h.first <= page.0).saturating_sub(1);
         (HostId(i as u32), page.0 - self.hosts[i].first)
     }
 
@@ -112,11 +109,7 @@ impl World {
 
     /// The root pages a crawl starts from: the first host, then (if more are asked for) others.
     pub fn seeds(&self, count: usize) -> Vec<String> {
-        self.hosts
-            .iter()
-            .take(count.max(1))
-            .map(|h| self.url(Node::Page(PageId(h.first))))
-            .collect()
+        self.hosts.iter().take(count.max(1)).map(|h| self.url(Node::Page(PageId(h.first)))).collect()
     }
 
     /// A crawl that starts here reaches every fault host as well.
@@ -129,9 +122,7 @@ impl World {
     pub fn fault_urls(&self, fault: Fault) -> Vec<String> {
         let host = self.hosts.iter().find(|h| h.role == HostRole::Fault(fault));
         host.map_or_else(Vec::new, |h| {
-            (1..h.pages)
-                .map(|i| self.url(Node::Page(PageId(h.first + i))))
-                .collect()
+            (1..h.pages).map(|i| self.url(Node::Page(PageId(h.first + i)))).collect()
         })
     }
 
@@ -145,25 +136,14 @@ impl World {
 
     /// Hosts with a robots file of this kind.
     pub fn robots_hosts(&self, kind: RobotsKind) -> impl Iterator<Item = HostId> + '_ {
-        let regular = self
-            .hosts
-            .iter()
-            .enumerate()
-            .filter(move |(_, h)| h.robots == kind);
+        let regular = self.hosts.iter().enumerate().filter(move |(_, h)| h.robots == kind);
         regular.map(|(i, _)| HostId(i as u32))
     }
 
     /// Entry URLs of all traps of a kind.
     pub fn trap_urls(&self, kind: TrapKind) -> Vec<String> {
         let hosts = self.hosts.iter().enumerate().filter(|(_, h)| h.traps);
-        hosts
-            .map(|(i, _)| {
-                self.url(Node::Trap {
-                    host: HostId(i as u32),
-                    kind,
-                })
-            })
-            .collect()
+        hosts.map(|(i, _)| self.url(Node::Trap { host: HostId(i as u32), kind })).collect()
     }
 
     /// The seed of a page's content. A mirror's page has its original's.
@@ -207,11 +187,7 @@ impl World {
     pub(crate) fn kind_at(&self, host_id: HostId, index: u32) -> PageKind {
         let host = self.host(host_id);
         if let HostRole::Fault(fault) = host.role {
-            return if index == 0 {
-                PageKind::Article
-            } else {
-                PageKind::Fault(fault)
-            };
+            return if index == 0 { PageKind::Article } else { PageKind::Fault(fault) };
         }
         if !self.config.features.odd_pages || index >= host.pages || !host.is_leaf(index) || host.mirrored {
             return PageKind::Article;
@@ -249,25 +225,15 @@ impl World {
             (rates.robots_tag, PageKind::RobotsTag),
             (rates.document, PageKind::Document),
         ];
-        rest.into_iter()
-            .find(|&(rate, _)| hit(rate))
-            .map_or(PageKind::Article, |(_, kind)| kind)
+        rest.into_iter().find(|&(rate, _)| hit(rate)).map_or(PageKind::Article, |(_, kind)| kind)
     }
 
     /// An inner page (always an article) whose bytes may stand at another address.
     fn source(&self, host_id: HostId, key: u64, cross: bool) -> Option<PageId> {
-        let least = if cross {
-            HrefMode::Absolute
-        } else {
-            HrefMode::Rooted
-        };
+        let least = if cross { HrefMode::Absolute } else { HrefMode::Rooted };
         (0..12).find_map(|attempt| {
             let bits = mix(key, attempt);
-            let home = if cross {
-                HostId(below(bits << 32, self.config.hosts))
-            } else {
-                host_id
-            };
+            let home = if cross { HostId(below(bits << 32, self.config.hosts)) } else { host_id };
             let host = self.host(home);
             if cross && (host.mirrored || home == host_id) {
                 return None;

@@ -17,11 +17,7 @@ fn read_all(bytes: &[u8], limits: ReadLimits) -> Result<usize, ReadError> {
 }
 
 fn small() -> ReadLimits {
-    ReadLimits {
-        head_bytes: 1000,
-        block_bytes: 10_000,
-        payload_bytes: 10_000,
-    }
+    ReadLimits { head_bytes: 1000, block_bytes: 10_000, payload_bytes: 10_000 }
 }
 
 fn record(length: &str, block: &[u8]) -> Vec<u8> {
@@ -36,49 +32,25 @@ fn lies_end_in_typed_errors() {
     let told = |bytes: &[u8]| read_all(bytes, small());
     assert!(matches!(told(b"GIF89a"), Err(ReadError::NotWarc { offset: 0 })));
     assert!(matches!(told(&record("x", b"")), Err(ReadError::NoLength { .. })));
-    assert!(matches!(
-        told(&record("-1", b"")),
-        Err(ReadError::NoLength { .. })
-    ));
-    assert!(matches!(
-        told(&record("99999999999999999999", b"")),
-        Err(ReadError::NoLength { .. })
-    ));
-    assert!(matches!(
-        told(&record("18446744073709551615", b"")),
-        Err(ReadError::BlockTooLarge { .. })
-    ));
-    assert!(matches!(
-        told(&record("9000", b"short")),
-        Err(ReadError::Damaged { .. })
-    ));
+    assert!(matches!(told(&record("-1", b"")), Err(ReadError::NoLength { .. })));
+    assert!(matches!(told(&record("99999999999999999999", b"")), Err(ReadError::NoLength { .. })));
+    assert!(matches!(told(&record("18446744073709551615", b"")), Err(ReadError::BlockTooLarge { .. })));
+    assert!(matches!(told(&record("9000", b"short")), Err(ReadError::Damaged { .. })));
     let head = format!("WARC/1.1\r\nX: {}", "y".repeat(2000));
-    assert!(matches!(
-        told(head.as_bytes()),
-        Err(ReadError::HeadTooLarge { .. })
-    ));
-    assert!(matches!(
-        told(&gzip(head.as_bytes())),
-        Err(ReadError::HeadTooLarge { .. })
-    ));
+    assert!(matches!(told(head.as_bytes()), Err(ReadError::HeadTooLarge { .. })));
+    assert!(matches!(told(&gzip(head.as_bytes())), Err(ReadError::HeadTooLarge { .. })));
     let two_in_one = gzip(&[record("1", b"a"), record("1", b"b")].concat());
     assert!(matches!(told(&two_in_one), Err(ReadError::Damaged { .. })));
     assert!(matches!(
         told(&[0x5d, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff]),
         Err(ReadError::Damaged { .. })
     ));
-    assert!(matches!(
-        told(&[0x5d, 0x2a, 0x4d, 0x18, 9, 0, 0, 0, 1]),
-        Err(ReadError::Damaged { .. })
-    ));
+    assert!(matches!(told(&[0x5d, 0x2a, 0x4d, 0x18, 9, 0, 0, 0, 1]), Err(ReadError::Damaged { .. })));
     let mut wrong_sum = gzip(&record("1", b"a"));
     let at = wrong_sum.len() - 8;
     wrong_sum[at] ^= 1;
     assert!(matches!(told(&wrong_sum), Err(ReadError::Damaged { .. })));
-    assert_eq!(
-        told(&[gzip(&record("1", b"a")), record("2", b"bc")].concat()).unwrap(),
-        2
-    );
+    assert_eq!(told(&[gzip(&record("1", b"a")), record("2", b"bc")].concat()).unwrap(), 2);
 }
 
 #[test]
@@ -91,17 +63,11 @@ fn a_bomb_stops_at_the_limit() {
     let mut body = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".to_vec();
     body.extend(gzip(&block));
     let response = response(body);
-    assert!(matches!(
-        http_response(&response, &small()),
-        Err(ReadError::PayloadTooLarge { limit: 10_000 })
-    ));
+    assert!(matches!(http_response(&response, &small()), Err(ReadError::PayloadTooLarge { limit: 10_000 })));
 }
 
 fn response(block: Vec<u8>) -> Record {
-    Record {
-        headers: vec![("WARC-Type".to_owned(), "response".to_owned())],
-        block,
-    }
+    Record { headers: vec![("WARC-Type".to_owned(), "response".to_owned())], block }
 }
 
 #[test]
@@ -119,13 +85,8 @@ fn payloads_that_are_not_what_they_say() {
         ("Transfer-Encoding: chunked", "no size at all"),
     ] {
         let mut record = response(format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{body}").into_bytes());
-        assert!(
-            matches!(http_response(&record, &small()), Err(ReadError::Coding { .. })),
-            "{head} {body}"
-        );
-        record
-            .headers
-            .push(("WARC-Truncated".to_owned(), "disconnect".to_owned()));
+        assert!(matches!(http_response(&record, &small()), Err(ReadError::Coding { .. })), "{head} {body}");
+        record.headers.push(("WARC-Truncated".to_owned(), "disconnect".to_owned()));
         let forgiven = http_response(&record, &small());
         let unknown = head.contains("rot13") || head.contains("gzip, gzip");
         assert_eq!(forgiven.is_err(), unknown, "{head} {body}");
@@ -135,16 +96,10 @@ fn payloads_that_are_not_what_they_say() {
 #[test]
 fn what_is_no_response_is_told() {
     let mut record = response(Vec::new());
-    assert!(matches!(
-        http_response(&record, &small()),
-        Err(ReadError::NotHttp(_))
-    ));
+    assert!(matches!(http_response(&record, &small()), Err(ReadError::NotHttp(_))));
     record.headers.clear();
     record.block = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
-    assert!(matches!(
-        http_response(&record, &small()),
-        Err(ReadError::NotHttp(_))
-    ));
+    assert!(matches!(http_response(&record, &small()), Err(ReadError::NotHttp(_))));
 }
 
 #[test]
@@ -157,15 +112,9 @@ fn codings_are_undone() {
     for (head, body) in [
         ("Content-Encoding: deflate", zlib.finish().unwrap()),
         ("Content-Encoding: deflate", raw.finish().unwrap()),
-        (
-            "Content-Encoding: zstd",
-            zstd::encode_all(page.as_slice(), 1).unwrap(),
-        ),
+        ("Content-Encoding: zstd", zstd::encode_all(page.as_slice(), 1).unwrap()),
         ("Content-Encoding: gzip, identity", gzip(&page)),
-        (
-            "Content-Encoding: gzip\r\nContent-Encoding: x-gzip",
-            gzip(&gzip(&page)),
-        ),
+        ("Content-Encoding: gzip\r\nContent-Encoding: x-gzip", gzip(&gzip(&page))),
         ("Transfer-Encoding: Chunked", crate::sample::chunk(&page)),
     ] {
         let mut block = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n").into_bytes();

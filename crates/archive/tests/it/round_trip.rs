@@ -21,9 +21,7 @@ fn written_and_read_back_in_every_compression() {
         let visits: Vec<_> = (0..12)
             .map(|n| {
                 let sample = sample(n);
-                let span = archive
-                    .append(&encoder.encode(&sample.exchange()).unwrap())
-                    .unwrap();
+                let span = archive.append(&encoder.encode(&sample.exchange()).unwrap()).unwrap();
                 (sample, span)
             })
             .collect();
@@ -60,19 +58,10 @@ fn concurrent_records_point_to_the_response() {
         .collect();
     let id = all[1].header("WARC-Record-ID");
     assert!(id.is_some_and(|id| id.starts_with("<urn:uuid:") && id.len() == 47));
-    assert_eq!(
-        (
-            all[2].header("WARC-Concurrent-To"),
-            all[3].header("WARC-Concurrent-To")
-        ),
-        (id, id)
-    );
+    assert_eq!((all[2].header("WARC-Concurrent-To"), all[3].header("WARC-Concurrent-To")), (id, id));
     assert_ne!(all[2].header("WARC-Record-ID"), id);
     assert_eq!(all[1].header("WARC-IP-Address"), Some("127.0.0.1"));
-    assert_eq!(
-        all[3].block,
-        b"via: http://example.org/\r\nhopsFromSeed: L\r\nfetchTimeMs: 12\r\n"
-    );
+    assert_eq!(all[3].block, b"via: http://example.org/\r\nhopsFromSeed: L\r\nfetchTimeMs: 12\r\n");
 }
 
 #[test]
@@ -102,10 +91,7 @@ fn a_revisit_has_no_body_and_only_stands_for_equal_bytes() {
 #[test]
 fn segments_rotate_and_are_sealed_with_a_sorted_index() {
     let dir = tempfile::tempdir().unwrap();
-    let rotating = || ArchiveOptions {
-        rotate_bytes: 6000,
-        ..options(Compression::Gzip(1))
-    };
+    let rotating = || ArchiveOptions { rotate_bytes: 6000, ..options(Compression::Gzip(1)) };
     let mut archive = Archive::open(dir.path(), rotating()).unwrap();
     let mut spans = Vec::new();
     for n in 0..20 {
@@ -124,19 +110,12 @@ fn segments_rotate_and_are_sealed_with_a_sorted_index() {
 
     let mut archive = Archive::open_at(dir.path(), rotating(), Some(end)).unwrap();
     assert_eq!(archive.end(), end);
-    spans.push(
-        archive
-            .append(&encode(&sample(20), Compression::Gzip(1)))
-            .unwrap(),
-    );
+    spans.push(archive.append(&encode(&sample(20), Compression::Gzip(1))).unwrap());
     archive.seal().unwrap();
     assert!(segments(dir.path()).unwrap().iter().all(|s| !s.open));
     let mut reader = SpanReader::new(dir.path(), ReadLimits::default());
     for (n, span) in spans.iter().enumerate() {
-        assert_eq!(
-            reader.read(*span).unwrap().target(),
-            Some(sample(n as u64).url.as_str())
-        );
+        assert_eq!(reader.read(*span).unwrap().target(), Some(sample(n as u64).url.as_str()));
     }
 }
 
@@ -160,46 +139,26 @@ fn resuming_with_another_compression_starts_a_new_segment() {
     archive.sync().unwrap();
     assert_eq!((old.segment, new.segment), (1, 2));
     for (n, span) in [(0, old), (1, new)] {
-        assert_eq!(
-            read_span(dir.path(), span).unwrap().target(),
-            Some(sample(n).url.as_str())
-        );
+        assert_eq!(read_span(dir.path(), span).unwrap().target(), Some(sample(n).url.as_str()));
     }
 }
 
 #[test]
 fn a_dictionary_travels_with_the_segment() {
     let dir = tempfile::tempdir().unwrap();
-    let plain: Vec<Vec<u8>> = (100..400)
-        .map(|n| encode(&sample(n * 4), Compression::None).bytes)
-        .collect();
+    let plain: Vec<Vec<u8>> = (100..400).map(|n| encode(&sample(n * 4), Compression::None).bytes).collect();
     let parts: Vec<&[u8]> = plain.iter().map(Vec::as_slice).collect();
-    let dictionary: Arc<[u8]> = lycosa_archive::dictionary::train(&parts, 16 * 1024)
-        .unwrap()
-        .into();
+    let dictionary: Arc<[u8]> = lycosa_archive::dictionary::train(&parts, 16 * 1024).unwrap().into();
     let compression = Compression::Zstd(3);
-    let with = || ArchiveOptions {
-        dictionary: Some(dictionary.clone()),
-        ..options(compression)
-    };
-    let mut encoder = Encoder::new(EncoderOptions {
-        compression,
-        dictionary: Some(dictionary.clone()),
-    });
+    let with = || ArchiveOptions { dictionary: Some(dictionary.clone()), ..options(compression) };
+    let mut encoder = Encoder::new(EncoderOptions { compression, dictionary: Some(dictionary.clone()) });
     let mut archive = Archive::open(dir.path(), with()).unwrap();
-    assert!(matches!(
-        archive.append(&encode(&sample(0), compression)),
-        Err(ArchiveError::Dictionary)
-    ));
+    assert!(matches!(archive.append(&encode(&sample(0), compression)), Err(ArchiveError::Dictionary)));
     let visit = encoder.encode(&sample(0).exchange()).unwrap();
     assert!(visit.bytes.len() < encode(&sample(0), compression).bytes.len());
     let mut spans = vec![archive.append(&visit).unwrap()];
     let end = archive.sync().unwrap();
-    spans.push(
-        archive
-            .append(&encoder.encode(&sample(1).exchange()).unwrap())
-            .unwrap(),
-    );
+    spans.push(archive.append(&encoder.encode(&sample(1).exchange()).unwrap()).unwrap());
     archive.sync().unwrap();
 
     // Repair needs the dictionary too, from the start and from a known end.
@@ -207,20 +166,14 @@ fn a_dictionary_travels_with_the_segment() {
         let archive = Archive::open_at(dir.path(), with(), known).unwrap();
         assert_eq!(archive.end() == end, known.is_some());
     }
-    assert_eq!(
-        read_span(dir.path(), spans[0]).unwrap().target(),
-        Some(sample(0).url.as_str())
-    );
+    assert_eq!(read_span(dir.path(), spans[0]).unwrap().target(), Some(sample(0).url.as_str()));
     assert!(read_span(dir.path(), spans[1]).is_err());
     let mut kinds = records(dir.path(), ReadLimits::default()).unwrap();
     assert_eq!(kinds.by_ref().filter(|(_, r)| r.is_ok()).count(), 4);
 
     // Without it the segment is sealed and a new one begun.
     let mut archive = open(dir.path(), compression);
-    assert_eq!(
-        archive.append(&encode(&sample(2), compression)).unwrap().segment,
-        2
-    );
+    assert_eq!(archive.append(&encode(&sample(2), compression)).unwrap().segment, 2);
     let mut gzip = Vec::new();
     archive.sync().unwrap();
     lycosa_archive::export_warc(dir.path(), Compression::Gzip(1), &mut gzip).unwrap();

@@ -27,11 +27,7 @@ fn text(number: u64) -> Vec<u8> {
         state ^= state >> 7;
         state ^= state << 17;
         page.extend_from_slice(
-            format!(
-                "<p>line {i} of {state:x} <a href=\"/p/{}\">next</a></p>\n",
-                state % 977
-            )
-            .as_bytes(),
+            format!("<p>line {i} of {state:x} <a href=\"/p/{}\">next</a></p>\n", state % 977).as_bytes(),
         );
     }
     page
@@ -63,15 +59,9 @@ pub fn sample(number: u64) -> Sample {
         1 => ("Transfer-Encoding: chunked\r\n".to_owned(), chunk(&payload)),
         2 => {
             let raw = gzip(&payload);
-            (
-                format!("Content-Encoding: gzip\r\nContent-Length: {}\r\n", raw.len()),
-                raw,
-            )
+            (format!("Content-Encoding: gzip\r\nContent-Length: {}\r\n", raw.len()), raw)
         }
-        _ => (
-            "content-encoding: gzip\r\nTransfer-Encoding: chunked\r\n".to_owned(),
-            chunk(&gzip(&payload)),
-        ),
+        _ => ("content-encoding: gzip\r\nTransfer-Encoding: chunked\r\n".to_owned(), chunk(&gzip(&payload))),
     };
     let host = ["www.example.org", "a.example.com:8080", "127.0.0.1:81"][(number % 3) as usize];
     Sample {
@@ -100,11 +90,7 @@ impl Sample {
             payload_digest: None,
             truncated: None,
             protocol: None,
-            metadata: &[
-                ("via", "http://example.org/"),
-                ("hopsFromSeed", "L"),
-                ("fetchTimeMs", "12"),
-            ],
+            metadata: &[("via", "http://example.org/"), ("hopsFromSeed", "L"), ("fetchTimeMs", "12")],
         }
     }
 
@@ -128,10 +114,7 @@ impl Sample {
 }
 
 pub fn encoder(compression: Compression) -> Encoder {
-    Encoder::new(EncoderOptions {
-        compression,
-        dictionary: None,
-    })
+    Encoder::new(EncoderOptions { compression, dictionary: None })
 }
 
 pub fn encode(sample: &Sample, compression: Compression) -> EncodedVisit {
@@ -139,11 +122,7 @@ pub fn encode(sample: &Sample, compression: Compression) -> EncodedVisit {
 }
 
 pub fn options(compression: Compression) -> ArchiveOptions {
-    ArchiveOptions {
-        prefix: "test".to_owned(),
-        compression,
-        ..ArchiveOptions::default()
-    }
+    ArchiveOptions { prefix: "test".to_owned(), compression, ..ArchiveOptions::default() }
 }
 
 pub fn open(dir: &std::path::Path, compression: Compression) -> Archive {

@@ -31,11 +31,7 @@ fn tool(name: &str) -> Option<PathBuf> {
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        output.status.success(),
-        "{command:?}\n{text}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{command:?}\n{text}\n{}", String::from_utf8_lossy(&output.stderr));
     text
 }
 
@@ -73,17 +69,12 @@ fn odd_samples() -> Vec<Sample> {
 
 /// An archive with all kinds of records in several segments. Returns the plain samples, the first of which are revisited.
 fn write_archive(dir: &Path, compression: Compression) -> Vec<Sample> {
-    let rotating = ArchiveOptions {
-        rotate_bytes: 20_000,
-        ..options(compression)
-    };
+    let rotating = ArchiveOptions { rotate_bytes: 20_000, ..options(compression) };
     let mut archive = Archive::open(dir, rotating).unwrap();
     let mut encoder = encoder(compression);
     let samples: Vec<Sample> = (0..24).map(sample).collect();
     for sample in samples.iter().chain(&odd_samples()) {
-        archive
-            .append(&encoder.encode(&sample.exchange()).unwrap())
-            .unwrap();
+        archive.append(&encoder.encode(&sample.exchange()).unwrap()).unwrap();
     }
     for first in &samples[..8] {
         let again = first.found_again();
@@ -290,10 +281,7 @@ fn a_package_is_valid() {
         assert_eq!((report.index_lines, report.pages), (24 + 42 + 8 + 1, 24));
         let text = run(Command::new(&wacz).arg("validate").arg("-f").arg(&out));
         assert!(text.contains("Validation succeeded"), "{text}");
-        let names: Vec<_> = std::fs::read_dir(dir.path())
-            .unwrap()
-            .map(|e| e.unwrap().file_name())
-            .collect();
+        let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names.len(), 2, "{names:?}");
     }
 }
@@ -321,9 +309,7 @@ fn get(port: u16, path: &str) -> Option<(u16, Vec<u8>)> {
     let mut body = answer.split_off(end + 4);
     if head.contains("\ncontent-encoding: gzip") {
         let mut decoded = Vec::new();
-        flate2::read::GzDecoder::new(body.as_slice())
-            .read_to_end(&mut decoded)
-            .ok()?;
+        flate2::read::GzDecoder::new(body.as_slice()).read_to_end(&mut decoded).ok()?;
         body = decoded;
     }
     Some((status, body))
@@ -343,11 +329,7 @@ fn wayback_replays_pages_byte_for_byte() {
         lines.extend(line);
     }
     std::fs::write(collection.join("indexes/index.cdxj"), lines).unwrap();
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let log = std::fs::File::create(dir.path().join("log")).unwrap();
     let server = Command::new(wayback)
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "-d"])

@@ -52,32 +52,17 @@ fn a_tail_torn_at_any_byte_costs_only_what_is_torn() {
         let first_line = written.index.iter().position(|&b| b == b'\n').unwrap() + 1;
         let response_end = written.spans[1].offset + u64::from(written.spans[1].length);
         // Every byte of gzip, which is what crawls write; the others are probed.
-        let step = if compression == Compression::Gzip(1) {
-            1
-        } else {
-            17
-        };
+        let step = if compression == Compression::Gzip(1) { 1 } else { 17 };
         for cut in (written.ends[0].offset..written.ends[1].offset).step_by(step) {
-            fs::write(
-                record_file(dir.path(), compression),
-                &written.records[..cut as usize],
-            )
-            .unwrap();
+            fs::write(record_file(dir.path(), compression), &written.records[..cut as usize]).unwrap();
             // The index may be ahead of the records or behind them; here it is ahead.
             fs::write(dir.path().join("test-00001.cdxj.open"), &written.index).unwrap();
             let archive = open(dir.path(), compression);
             let end = archive.end().offset;
             assert!(end <= cut && end >= written.ends[0].offset, "{cut} {end}");
-            assert_eq!(
-                fs::metadata(record_file(dir.path(), compression)).unwrap().len(),
-                end
-            );
+            assert_eq!(fs::metadata(record_file(dir.path(), compression)).unwrap().len(), end);
             let index = fs::read(dir.path().join("test-00001.cdxj.open")).unwrap();
-            let expected = if end >= response_end {
-                written.index.len()
-            } else {
-                first_line
-            };
+            let expected = if end >= response_end { written.index.len() } else { first_line };
             assert_eq!(index, written.index[..expected], "{cut}");
             read_span(dir.path(), written.spans[0]).unwrap();
         }
@@ -95,10 +80,7 @@ fn writing_goes_on_after_a_torn_tail() {
         let span = archive.append(&encode(&sample(7), compression)).unwrap();
         archive.sync().unwrap();
         for (n, span) in [(5, written.spans[0]), (6, written.spans[1]), (7, span)] {
-            assert_eq!(
-                read_span(dir.path(), span).unwrap().target(),
-                Some(sample(n).url.as_str())
-            );
+            assert_eq!(read_span(dir.path(), span).unwrap().target(), Some(sample(n).url.as_str()));
         }
     }
 }
@@ -110,11 +92,7 @@ fn a_known_end_cuts_what_comes_after_and_mends_the_index() {
             let dir = tempfile::tempdir().unwrap();
             let written = write_two(dir.path(), compression);
             let index_path = dir.path().join("test-00001.cdxj.open");
-            fs::write(
-                &index_path,
-                &written.index[..index_bytes.min(written.index.len())],
-            )
-            .unwrap();
+            fs::write(&index_path, &written.index[..index_bytes.min(written.index.len())]).unwrap();
             let archive = Archive::open_at(dir.path(), options(compression), Some(written.ends[0])).unwrap();
             assert_eq!(archive.end(), written.ends[0]);
             let first_line = written.index.iter().position(|&b| b == b'\n').unwrap() + 1;
@@ -129,30 +107,14 @@ fn a_known_end_that_is_not_there_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let written = write_two(dir.path(), Compression::Gzip(1));
     let at = |segment, offset| {
-        Archive::open_at(
-            dir.path(),
-            options(Compression::Gzip(1)),
-            Some(DurableEnd { segment, offset }),
-        )
+        Archive::open_at(dir.path(), options(Compression::Gzip(1)), Some(DurableEnd { segment, offset }))
     };
-    assert!(matches!(
-        at(1, written.ends[1].offset + 1),
-        Err(ArchiveError::Lost { .. })
-    ));
+    assert!(matches!(at(1, written.ends[1].offset + 1), Err(ArchiveError::Lost { .. })));
     assert!(matches!(at(2, 5), Err(ArchiveError::Lost { .. })));
-    assert!(matches!(
-        at(1, written.ends[0].offset + 1),
-        Err(ArchiveError::NotABoundary { .. })
-    ));
+    assert!(matches!(at(1, written.ends[0].offset + 1), Err(ArchiveError::NotABoundary { .. })));
     // A wrong end costs nothing: what was there still is.
-    assert_eq!(
-        fs::read(record_file(dir.path(), Compression::Gzip(1))).unwrap(),
-        written.records
-    );
-    assert_eq!(
-        fs::read(dir.path().join("test-00001.cdxj.open")).unwrap(),
-        written.index
-    );
+    assert_eq!(fs::read(record_file(dir.path(), Compression::Gzip(1))).unwrap(), written.records);
+    assert_eq!(fs::read(dir.path().join("test-00001.cdxj.open")).unwrap(), written.index);
 }
 
 #[test]

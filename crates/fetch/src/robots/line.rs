@@ -23,16 +23,7 @@ impl Field {
             Some(Self::UserAgent)
         } else if is("allow") {
             Some(Self::Allow)
-        } else if [
-            "disallow",
-            "dissallow",
-            "dissalow",
-            "disalow",
-            "diasllow",
-            "disallaw",
-        ]
-        .into_iter()
-        .any(is)
+        } else if ["disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"].into_iter().any(is)
         {
             Some(Self::Disallow)
         } else if is("crawl-delay") || is("crawldelay") {
@@ -63,11 +54,7 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
         number += 1;
         let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
         let line = rest.get(..end.min(MAX_LINE_BYTES)).unwrap_or_default();
-        let skip = if rest.get(end..end + 2) == Some(b"\r\n") {
-            2
-        } else {
-            1
-        };
+        let skip = if rest.get(end..end + 2) == Some(b"\r\n") { 2 } else { 1 };
         rest = rest.get(end + skip..).unwrap_or_default();
         Some((number, line))
     })

@@ -69,11 +69,7 @@ impl Robots {
                 Field::Allow | Field::Disallow => {
                     names_ended = true;
                     if let Some(pattern) = (to_named || to_everyone).then(|| Pattern::new(value)).flatten() {
-                        let rule = Rule {
-                            pattern,
-                            line: number,
-                            allow: field == Field::Allow,
-                        };
+                        let rule = Rule { pattern, line: number, allow: field == Field::Allow };
                         if to_everyone {
                             everyone.rules.push(rule.clone());
                         }
@@ -102,11 +98,7 @@ impl Robots {
         let group = if named.found { named } else { everyone };
         let mut rules = group.rules;
         rules.sort_by_key(|rule| (std::cmp::Reverse(rule.pattern.weight()), !rule.allow));
-        Self {
-            rules: rules.into(),
-            crawl_delay_ms: group.crawl_delay_ms,
-            sitemaps: sitemaps.into(),
-        }
+        Self { rules: rules.into(), crawl_delay_ms: group.crawl_delay_ms, sitemaps: sitemaps.into() }
     }
 
     /// Whether this path and query may be requested. A path that no rule matches may be.
@@ -120,11 +112,7 @@ impl Robots {
             spell_path(&format!("/{path_and_query}")).into_owned().into()
         };
         match self.rules.iter().find(|rule| rule.pattern.matches(&path)) {
-            Some(rule) => Decision {
-                allowed: rule.allow,
-                line: rule.line,
-                rule: rule.pattern.written(),
-            },
+            Some(rule) => Decision { allowed: rule.allow, line: rule.line, rule: rule.pattern.written() },
             None => Decision::without_rule(true),
         }
     }
@@ -157,9 +145,7 @@ impl Group {
 }
 
 fn is_everyone(value: &str) -> bool {
-    value
-        .strip_prefix('*')
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+    value.strip_prefix('*').is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }
 
 /// `Lycosa/1.0 (beta)` names the product `Lycosa`.
@@ -210,17 +196,12 @@ mod tests {
 
     #[test]
     fn a_decision_names_its_line() {
-        let robots = Robots::parse(
-            b"# c\r\nUser-agent: *\r\n\r\nDisallow: /a # why\r\nAllow: /a/b\r\n",
-            "lycosa",
-        );
+        let robots =
+            Robots::parse(b"# c\r\nUser-agent: *\r\n\r\nDisallow: /a # why\r\nAllow: /a/b\r\n", "lycosa");
         let decision = robots.decide("/a/x");
         assert_eq!((decision.allowed, decision.line, decision.rule), (false, 4, "/a"));
         let decision = robots.decide("/a/b");
-        assert_eq!(
-            (decision.allowed, decision.line, decision.rule),
-            (true, 5, "/a/b")
-        );
+        assert_eq!((decision.allowed, decision.line, decision.rule), (true, 5, "/a/b"));
         assert_eq!(robots.decide("/c"), Decision::without_rule(true));
     }
 
@@ -275,10 +256,7 @@ mod tests {
             assert!(!allowed(file, "x", "/a"), "{file:?}");
             assert!(allowed(file, "x", "/b"), "{file:?}");
         }
-        assert!(
-            allowed("Disallow: /\nUser-agent: *\n", "x", "/a"),
-            "a rule before any name is nobody's"
-        );
+        assert!(allowed("Disallow: /\nUser-agent: *\n", "x", "/a"), "a rule before any name is nobody's");
         assert!(allowed("User-agent: *\nDisallow:\n", "x", "/a"));
         assert!(allowed("User-agent: *\nDisallow: /\n", "x", "/robots.txt"));
     }

@@ -82,11 +82,7 @@ impl RobotsPolicy {
     }
 
     fn out_of_reach(failure: Failure, unreachable_for_ms: u64) -> Self {
-        if unreachable_for_ms >= UNREACHABLE_GIVE_UP_MS {
-            Self::Absent
-        } else {
-            Self::Unreachable(failure)
-        }
+        if unreachable_for_ms >= UNREACHABLE_GIVE_UP_MS { Self::Absent } else { Self::Unreachable(failure) }
     }
 
     /// Whether this path and query may be requested now.
@@ -139,12 +135,7 @@ mod tests {
             payload: body.clone(),
             body,
         });
-        let fetch = RobotsFetch {
-            url: &url,
-            result: &result,
-            redirects,
-            unreachable_for_ms: 0,
-        };
+        let fetch = RobotsFetch { url: &url, result: &result, redirects, unreachable_for_ms: 0 };
         RobotsPolicy::from_fetch(fetch, "lycosa")
     }
 
@@ -155,10 +146,7 @@ mod tests {
             panic!("200 settles");
         };
         assert!(!rules.decide("/x").allowed && rules.decide("/y").allowed);
-        assert_eq!(
-            (rules.crawl_delay_ms(), rules.fresh_for_ms()),
-            (Some(1_000), FRESH_MS)
-        );
+        assert_eq!((rules.crawl_delay_ms(), rules.fresh_for_ms()), (Some(1_000), FRESH_MS));
         for status in [300, 400, 401, 403, 404, 410, 451] {
             assert_eq!(
                 judge(status, "", "User-agent: *\nDisallow: /", 0),
@@ -187,10 +175,7 @@ mod tests {
             let step = judge(status, "https://b.test/r", "", MAX_ROBOTS_REDIRECTS);
             assert_eq!(step, RobotsStep::Settled(RobotsPolicy::Absent));
         }
-        assert_eq!(
-            judge(301, "mailto:x", "", 0),
-            RobotsStep::Settled(RobotsPolicy::Absent)
-        );
+        assert_eq!(judge(301, "mailto:x", "", 0), RobotsStep::Settled(RobotsPolicy::Absent));
     }
 
     #[test]
@@ -198,21 +183,10 @@ mod tests {
         let url = CanonUrl::parse("http://a.test/robots.txt", &CanonRules::default()).unwrap();
         let result = Err(Failure::ConnectTimeout);
         let judge = |unreachable_for_ms| {
-            let fetch = RobotsFetch {
-                url: &url,
-                result: &result,
-                redirects: 0,
-                unreachable_for_ms,
-            };
+            let fetch = RobotsFetch { url: &url, result: &result, redirects: 0, unreachable_for_ms };
             RobotsPolicy::from_fetch(fetch, "lycosa")
         };
-        assert_eq!(
-            judge(0),
-            RobotsStep::Settled(RobotsPolicy::Unreachable(Failure::ConnectTimeout))
-        );
-        assert_eq!(
-            judge(UNREACHABLE_GIVE_UP_MS),
-            RobotsStep::Settled(RobotsPolicy::Absent)
-        );
+        assert_eq!(judge(0), RobotsStep::Settled(RobotsPolicy::Unreachable(Failure::ConnectTimeout)));
+        assert_eq!(judge(UNREACHABLE_GIVE_UP_MS), RobotsStep::Settled(RobotsPolicy::Absent));
     }
 }

@@ -39,10 +39,8 @@ fn brotli(data: &[u8]) -> Vec<u8> {
 }
 
 fn script(encoding: &str, body: &[u8]) -> Vec<Step> {
-    let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
+    let head =
+        format!("HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nContent-Length: {}\r\n\r\n", body.len());
     vec![Step::Read, Step::Send([head.as_bytes(), body].concat())]
 }
 
@@ -74,15 +72,9 @@ async fn encodings_stack_up_to_three() {
     let text = text();
     assert_eq!(decoded("br, gzip", &gzip(&brotli(&text))).await.unwrap(), text);
     let thrice = zstd(&zlib(&gzip(&text)));
-    assert_eq!(
-        decoded("gzip, identity, deflate ,zstd", &thrice).await.unwrap(),
-        text
-    );
+    assert_eq!(decoded("gzip, identity, deflate ,zstd", &thrice).await.unwrap(), text);
     let four = gzip(&gzip(&gzip(&gzip(&text))));
-    assert_eq!(
-        decoded("gzip,gzip,gzip,gzip", &four).await,
-        Err(Failure::BadEncoding)
-    );
+    assert_eq!(decoded("gzip,gzip,gzip,gzip", &four).await, Err(Failure::BadEncoding));
 }
 
 #[tokio::test]
@@ -100,11 +92,7 @@ async fn several_members_are_one_body_and_what_follows_is_ignored() {
 #[tokio::test]
 async fn plain_text_under_a_false_label_is_taken_as_it_is() {
     for label in ["gzip", "zstd", "utf-8", "none", ""] {
-        assert_eq!(
-            decoded(label, b"<html>plain").await.unwrap(),
-            b"<html>plain",
-            "{label}"
-        );
+        assert_eq!(decoded(label, b"<html>plain").await.unwrap(), b"<html>plain", "{label}");
     }
     assert_eq!(decoded("gzip", b"").await.unwrap(), b"");
 }
@@ -118,28 +106,12 @@ async fn what_does_not_decode_is_refused() {
     flipped[middle] ^= 1;
     assert_eq!(decoded("gzip", &flipped).await, Err(Failure::BadEncoding));
     for cut in [4, 12, whole.len() / 2, whole.len() - 3] {
-        assert_eq!(
-            decoded("gzip", &whole[..cut]).await,
-            Err(Failure::BadEncoding),
-            "cut at {cut}"
-        );
+        assert_eq!(decoded("gzip", &whole[..cut]).await, Err(Failure::BadEncoding), "cut at {cut}");
     }
-    assert_eq!(
-        decoded("deflate", b"\xff\xff\xff\xff").await,
-        Err(Failure::BadEncoding)
-    );
-    assert_eq!(
-        decoded("br", &brotli(&text)[..50]).await,
-        Err(Failure::BadEncoding)
-    );
-    assert_eq!(
-        decoded("zstd", &zstd(&text)[..20]).await,
-        Err(Failure::BadEncoding)
-    );
-    assert_eq!(
-        decoded("compress", b"\x1f\x9d\x90").await,
-        Err(Failure::BadEncoding)
-    );
+    assert_eq!(decoded("deflate", b"\xff\xff\xff\xff").await, Err(Failure::BadEncoding));
+    assert_eq!(decoded("br", &brotli(&text)[..50]).await, Err(Failure::BadEncoding));
+    assert_eq!(decoded("zstd", &zstd(&text)[..20]).await, Err(Failure::BadEncoding));
+    assert_eq!(decoded("compress", b"\x1f\x9d\x90").await, Err(Failure::BadEncoding));
 }
 
 #[tokio::test]
@@ -165,8 +137,5 @@ async fn bombs_do_not_go_off() {
         assert_eq!(failure, Failure::DecodedTooLarge, "{encoding} by ratio");
     }
     let server = Server::once(script("gzip", &gzip(&zeros))).await;
-    assert_eq!(
-        get(&fetcher(), &server, "/").await.result.unwrap().body.len(),
-        zeros.len()
-    );
+    assert_eq!(get(&fetcher(), &server, "/").await.result.unwrap().body.len(), zeros.len());
 }

@@ -28,10 +28,7 @@ impl NameServer {
     /// Knows `good`, denies `gone`, fails on `broken`, is silent about the rest.
     async fn start() -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let server = Self {
-            address: socket.local_addr().unwrap(),
-            questions: Arc::default(),
-        };
+        let server = Self { address: socket.local_addr().unwrap(), questions: Arc::default() };
         let questions = Arc::clone(&server.questions);
         tokio::spawn(async move {
             let mut packet = [0_u8; 512];
@@ -50,10 +47,7 @@ impl NameServer {
     }
 
     fn fetcher(&self) -> Fetcher {
-        let dns = DnsOptions {
-            servers: vec![self.address],
-            ..DnsOptions::default()
-        };
+        let dns = DnsOptions { servers: vec![self.address], ..DnsOptions::default() };
         let shared = Shared::new(SharedOptions { dns, ..loopback() }).unwrap();
         let mut options = FetchOptions::default();
         options.limits.dns = Duration::from_millis(300);
@@ -75,18 +69,7 @@ fn reply(question: &[u8]) -> Option<Vec<u8>> {
         _ => return None,
     };
     let mut reply = question.get(..2)?.to_vec();
-    reply.extend([
-        0x81,
-        0x80 | code,
-        0,
-        1,
-        0,
-        u8::from(address.is_some()),
-        0,
-        0,
-        0,
-        0,
-    ]);
+    reply.extend([0x81, 0x80 | code, 0, 1, 0, u8::from(address.is_some()), 0, 0, 0, 0]);
     reply.extend(question.get(12..name_end + 4)?);
     if let Some(address) = address {
         reply.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 100, 0, 4]);

@@ -106,15 +106,9 @@ async fn interim_responses_are_passed_over() {
     assert_eq!(response.body, "x");
     assert!(response.raw().starts_with(b"HTTP/1.1 200"));
     let endless = early.repeat(20);
-    assert_eq!(
-        visit(answer(&endless)).await.result.unwrap_err(),
-        Failure::BadResponse
-    );
+    assert_eq!(visit(answer(&endless)).await.result.unwrap_err(), Failure::BadResponse);
     let switch = "HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n";
-    assert_eq!(
-        visit(answer(switch)).await.result.unwrap_err(),
-        Failure::BadResponse
-    );
+    assert_eq!(visit(answer(switch)).await.result.unwrap_err(), Failure::BadResponse);
 }
 
 #[tokio::test]
@@ -122,26 +116,11 @@ async fn what_ends_early_is_told_apart() {
     let cases = [
         ("", Failure::ConnectionLost),
         ("HTTP/1.1 200 OK\r\nConte", Failure::ConnectionLost),
-        (
-            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell",
-            Failure::Truncated,
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhell",
-            Failure::Truncated,
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
-            Failure::Truncated,
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnot chunked",
-            Failure::BadResponse,
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-            Failure::BadResponse,
-        ),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", Failure::Truncated),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhell", Failure::Truncated),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n", Failure::Truncated),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnot chunked", Failure::BadResponse),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", Failure::BadResponse),
         ("SSH-2.0-OpenSSH_9.0\r\n", Failure::BadResponse),
         ("<html>no head</html>", Failure::BadResponse),
     ];
@@ -154,16 +133,9 @@ async fn what_ends_early_is_told_apart() {
 
 #[tokio::test]
 async fn a_reset_is_a_lost_connection() {
-    let script = vec![
-        Step::Read,
-        send("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf"),
-        Step::Reset,
-    ];
+    let script = vec![Step::Read, send("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf"), Step::Reset];
     let failure = visit(script).await.result.unwrap_err();
-    assert!(
-        matches!(failure, Failure::ConnectionLost | Failure::Truncated),
-        "{failure}"
-    );
+    assert!(matches!(failure, Failure::ConnectionLost | Failure::Truncated), "{failure}");
 }
 
 #[tokio::test]

@@ -23,10 +23,7 @@ async fn heads() {
     let small = |limits: &mut Limits| limits.header_bytes = 4_096;
     assert_eq!(failure(answer(&long), small).await, Failure::HeaderTooLarge);
     let endless = Step::Drip(b"HTTP/1.1 200 OK\r\nA: b\r\n".repeat(200), Duration::ZERO);
-    assert_eq!(
-        failure(vec![Step::Read, endless], |_| {}).await,
-        Failure::HeaderTooLarge
-    );
+    assert_eq!(failure(vec![Step::Read, endless], |_| {}).await, Failure::HeaderTooLarge);
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(30));
     let few = |limits: &mut Limits| limits.header_fields = 20;
     assert_eq!(failure(answer(&many), few).await, Failure::HeaderTooLarge);
@@ -36,18 +33,12 @@ async fn heads() {
 async fn bodies_by_every_framing() {
     let small = |limits: &mut Limits| limits.body_bytes = 1_000;
     // Refused on its announcement: nothing of the body is ever sent.
-    let announced = vec![
-        Step::Read,
-        send("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n"),
-        Step::Hang,
-    ];
+    let announced = vec![Step::Read, send("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n"), Step::Hang];
     assert_eq!(failure(announced, small).await, Failure::BodyTooLarge);
     let huge = answer("HTTP/1.1 200 OK\r\nContent-Length: 9999999999999999999\r\n\r\n");
     assert_eq!(failure(huge, |_| {}).await, Failure::BodyTooLarge);
-    for start in [
-        "HTTP/1.1 200 OK\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n",
-    ] {
+    for start in ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n"]
+    {
         let endless = Step::Drip(vec![b'x'; 400], Duration::ZERO);
         let script = vec![Step::Read, send(start), endless];
         assert_eq!(failure(script, small).await, Failure::BodyTooLarge, "{start:?}");
@@ -63,10 +54,7 @@ async fn bodies_by_every_framing() {
 async fn a_body_at_its_limit_passes() {
     let server = Server::once(answer(&crate::server::ok(&"x".repeat(1_000)))).await;
     let fetcher = fetcher_with(|options| options.limits.body_bytes = 1_000);
-    assert_eq!(
-        get(&fetcher, &server, "/").await.result.unwrap().body.len(),
-        1_000
-    );
+    assert_eq!(get(&fetcher, &server, "/").await.result.unwrap().body.len(), 1_000);
 }
 
 #[tokio::test]
@@ -83,10 +71,7 @@ async fn the_whole_takes_too_long() {
         send("HTTP/1.1 200 OK\r\n\r\n"),
         Step::Drip(b"x".to_vec(), Duration::from_millis(2)),
     ];
-    assert_eq!(
-        failure(script, |limits| limits.total = MOMENT).await,
-        Failure::TotalTimeout
-    );
+    assert_eq!(failure(script, |limits| limits.total = MOMENT).await, Failure::TotalTimeout);
 }
 
 #[tokio::test]
@@ -96,11 +81,7 @@ async fn a_drip() {
         "HTTP/1.1 200 OK\r\nA: ",
         "HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n",
     ] {
-        let script = vec![
-            Step::Read,
-            send(start),
-            Step::Drip(b"x".to_vec(), Duration::from_millis(2)),
-        ];
+        let script = vec![Step::Read, send(start), Step::Drip(b"x".to_vec(), Duration::from_millis(2))];
         let end = failure(script, |limits| {
             limits.slow_grace = MOMENT;
             limits.slow_window = MOMENT;
@@ -112,11 +93,7 @@ async fn a_drip() {
 
 #[tokio::test]
 async fn a_stall_after_the_head_is_slow_too() {
-    let script = vec![
-        Step::Read,
-        send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"),
-        Step::Hang,
-    ];
+    let script = vec![Step::Read, send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"), Step::Hang];
     let end = failure(script, |limits| {
         limits.slow_grace = MOMENT;
         limits.slow_window = MOMENT;

@@ -13,10 +13,8 @@ async fn closed_networks_get_no_packet() {
     let server = Server::once(answer(&ok("secret"))).await;
     let port = server.address.port();
     let over = format!("public.test:80:127.0.0.1:{port}");
-    let shared = SharedOptions {
-        guard: lycosa_fetch::NetGuard::default(),
-        ..loopback_with(&[over.as_str()])
-    };
+    let shared =
+        SharedOptions { guard: lycosa_fetch::NetGuard::default(), ..loopback_with(&[over.as_str()]) };
     let fetcher = Fetcher::new(Shared::new(shared).unwrap(), FetchOptions::default());
     for target in [
         format!("http://127.0.0.1:{port}/"),

@@ -9,9 +9,7 @@ use crate::server::{Server, Step, answer, fetcher, fetcher_with, get, ok, send};
 
 /// Reads and answers this many requests on one connection.
 fn answers(count: usize) -> Vec<Step> {
-    (0..count)
-        .flat_map(|number| answer(&ok(&number.to_string())))
-        .collect()
+    (0..count).flat_map(|number| answer(&ok(&number.to_string()))).collect()
 }
 
 #[tokio::test]
@@ -128,13 +126,7 @@ async fn a_full_pool_makes_fetches_wait_not_fail() {
     let fetcher = fetcher_with(|options| options.pool.connections = 2);
     let url = server.url("/");
     let request = Request::page(&url);
-    let one = || async {
-        fetcher
-            .fetch(&request)
-            .await
-            .result
-            .map(|response| response.status)
-    };
+    let one = || async { fetcher.fetch(&request).await.result.map(|response| response.status) };
     let all = tokio::join!(one(), one(), one(), one(), one(), one());
     let all = [all.0, all.1, all.2, all.3, all.4, all.5];
     assert!(all.iter().all(|outcome| *outcome == Ok(200)), "{all:?}");

@@ -23,10 +23,7 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 fn file() -> impl Strategy<Value = String> {
-    (
-        prop::collection::vec(line(), 0..12),
-        prop::sample::select(vec!["\n", "\r\n", "\r"]),
-    )
+    (prop::collection::vec(line(), 0..12), prop::sample::select(vec!["\n", "\r\n", "\r"]))
         .prop_map(|(lines, end)| lines.join(end))
 }
 

@@ -131,17 +131,11 @@ pub fn url(text: &str) -> CanonUrl {
 
 /// Loopback open, everything else as it comes.
 pub fn loopback() -> SharedOptions {
-    SharedOptions {
-        guard: NetGuard::new(vec!["127.0.0.0/8".parse().unwrap()]),
-        ..SharedOptions::default()
-    }
+    SharedOptions { guard: NetGuard::new(vec!["127.0.0.0/8".parse().unwrap()]), ..SharedOptions::default() }
 }
 
 pub fn loopback_with(overrides: &[&str]) -> SharedOptions {
-    SharedOptions {
-        overrides: Overrides::parse(overrides.iter().copied()).unwrap(),
-        ..loopback()
-    }
+    SharedOptions { overrides: Overrides::parse(overrides.iter().copied()).unwrap(), ..loopback() }
 }
 
 pub fn fetcher() -> Fetcher {

@@ -17,7 +17,10 @@ const MAX_DROPS: usize = 256;
 /// What serving a host led to.
 enum Served {
     Lease(LeaseKind),
+    /// Nothing to ask now; the host goes back where it belongs.
     Nothing,
+    /// Something under way must end first; its end brings the host back.
+    Blocked,
 }
 
 impl Frontier {
@@ -45,11 +48,13 @@ impl Frontier {
             }
             match self.serve(index, now, dropped)? {
                 Served::Lease(kind) => return Ok(Some(self.hand_out(index, kind, now))),
-                Served::Nothing => {
+                nothing => {
                     if let Some(address) = gate {
                         self.schedule.leave_gate(address, now);
                     }
-                    self.settle(index, now);
+                    if matches!(nothing, Served::Nothing) {
+                        self.settle(index, now);
+                    }
                 }
             }
         }
@@ -115,7 +120,7 @@ impl Frontier {
             let dead = matches!(host.rules, RulesState::Dead(_));
             if !dead && (needs_address || needs_rules) {
                 if host.in_flight > 0 {
-                    return Ok(Served::Nothing);
+                    return Ok(Served::Blocked);
                 }
                 if needs_address {
                     return Ok(Served::Lease(LeaseKind::Resolve));

@@ -177,7 +177,8 @@ fn parse_time(text: &str) -> Result<Duration, String> {
     } else {
         (text, 1000.0)
     };
-    let number: f64 = number.trim().parse().map_err(|_| "write a time as 90, 90s, 1500ms, 2m or 1h".to_owned())?;
+    let number: f64 =
+        number.trim().parse().map_err(|_| "write a time as 90, 90s, 1500ms, 2m or 1h".to_owned())?;
     if !(0.0..=1e9).contains(&number) {
         return Err("that time is out of range".to_owned());
     }

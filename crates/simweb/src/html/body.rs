@@ -45,28 +45,16 @@ impl Article<'_> {
             put(out, " | ");
         }
         put(out, "<a href=\"#top\">^</a> <a href=\"mailto:post@");
-        put(
-            out,
-            if self.host.mirrored {
-                "mirror.sim"
-            } else {
-                &self.host.name
-            },
-        );
+        put(out, if self.host.mirrored { "mirror.sim" } else { &self.host.name });
         put(out, "\">@</a></p>\n<p class=\"imprint\">");
-        self.lexicon
-            .sentence(out, mix(self.host.seed, 0xF007), self.host.topic);
+        self.lexicon.sentence(out, mix(self.host.seed, 0xF007), self.host.topic);
         put(out, "</p>\n</footer>\n</body>\n</html>\n");
     }
 
     /// Headings, paragraphs with their inline links, images and a table.
     fn paragraph_run(&self, out: &mut Vec<u8>, content: PageId, links: &[Link]) {
         let body_count = links.iter().filter(|l| l.role == Role::Body).count();
-        let mut body = links
-            .iter()
-            .filter(|l| l.role == Role::Body)
-            .enumerate()
-            .peekable();
+        let mut body = links.iter().filter(|l| l.role == Role::Body).enumerate().peekable();
         let images = self.world.image_count(content);
         let count = self.paragraphs;
         for p in 0..count {
@@ -85,8 +73,7 @@ impl Article<'_> {
             let shape = mix(self.key, 0x5EA7 + u64::from(p));
             let sentences = 2 + (shape & 3) as u32;
             for s in 0..sentences {
-                self.lexicon
-                    .sentence(out, self.sentence_key(p, s), self.host.topic);
+                self.lexicon.sentence(out, self.sentence_key(p, s), self.host.topic);
                 // Spread the links evenly: link number n belongs to the sentence that n/body_count of the page reaches.
                 let reached =
                     ((p * 8 + (s + 1) * 8 / sentences) as usize * body_count) / (count as usize * 8);
@@ -104,13 +91,7 @@ impl Article<'_> {
             out.push(b'\n');
             if p < u32::from(images) {
                 put(out, "<figure><img src=\"");
-                self.put_own(
-                    out,
-                    Node::Image {
-                        page: content,
-                        slot: p as u8,
-                    },
-                );
+                self.put_own(out, Node::Image { page: content, slot: p as u8 });
                 put(out, "\" width=\"24\" height=\"24\" alt=\"");
                 self.lexicon.phrase(out, mix(self.key, 0xA17 + u64::from(p)), 2);
                 put(out, "\"></figure>\n");
@@ -165,23 +146,10 @@ impl Article<'_> {
     }
 
     fn anchor(&self, out: &mut Vec<u8>, link: &Link) {
-        put(
-            out,
-            if link.nofollow {
-                "<a rel=\"nofollow\" href=\""
-            } else {
-                "<a href=\""
-            },
-        );
+        put(out, if link.nofollow { "<a rel=\"nofollow\" href=\"" } else { "<a href=\"" });
         self.world.put_href(out, self.at, link);
         put(out, "\">");
-        let title = mix(
-            mix(
-                self.world.config.seed ^ 0x9A6E,
-                u64::from(self.target_number(link)),
-            ),
-            0x717E,
-        );
+        let title = mix(mix(self.world.config.seed ^ 0x9A6E, u64::from(self.target_number(link))), 0x717E);
         self.lexicon.phrase(out, title, 2);
         put(out, "</a>");
     }
@@ -233,10 +201,7 @@ impl Article<'_> {
             put(out, "</p>\n");
         }
         if which & 4 == 0 {
-            put(
-                out,
-                "<form action=\"#\"><input type=\"hidden\" name=\"csrf_token\" value=\"",
-            );
+            put(out, "<form action=\"#\"><input type=\"hidden\" name=\"csrf_token\" value=\"");
             put_hex(out, bits);
             put(out, "\"></form>\n");
         }

@@ -19,10 +19,7 @@ impl Ledger {
     /// The requests to one host.
     pub fn by_host(&self, name: &str) -> Vec<Entry> {
         let book = self.book();
-        let wanted = book
-            .records
-            .iter()
-            .filter(|r| self.host_name(&book, r.target) == name);
+        let wanted = book.records.iter().filter(|r| self.host_name(&book, r.target) == name);
         wanted.map(|r| self.spell(&book, r)).collect()
     }
 
@@ -36,9 +33,7 @@ impl Ledger {
             url.extend_from_slice(b"http://");
             url.extend_from_slice(self.host_name(&book, record.target).as_bytes());
             self.put_target(&book, record.target, &mut url);
-            *counts
-                .entry(String::from_utf8_lossy(&url).into_owned())
-                .or_insert(0) += 1;
+            *counts.entry(String::from_utf8_lossy(&url).into_owned()).or_insert(0) += 1;
         }
         counts
     }
@@ -75,10 +70,7 @@ impl Ledger {
         let book = self.book();
         let mut hosts: HashMap<&str, T> = HashMap::new();
         for record in &book.records {
-            fold(
-                hosts.entry(self.host_name(&book, record.target)).or_default(),
-                record,
-            );
+            fold(hosts.entry(self.host_name(&book, record.target)).or_default(), record);
         }
         hosts.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
     }
@@ -92,10 +84,7 @@ impl Ledger {
             }
             *last = Some(record.arrived_us);
         });
-        times
-            .into_iter()
-            .filter_map(|(host, (_, least))| Some((host, least?)))
-            .collect()
+        times.into_iter().filter_map(|(host, (_, least))| Some((host, least?))).collect()
     }
 
     /// Shortest time from the end of one answer to the next request, per host; 0 if they overlapped.
@@ -107,10 +96,7 @@ impl Ledger {
             }
             *end = Some((*end).max(Some(record.ended_us())).unwrap_or(0));
         });
-        times
-            .into_iter()
-            .filter_map(|(host, (_, least))| Some((host, least?)))
-            .collect()
+        times.into_iter().filter_map(|(host, (_, least))| Some((host, least?))).collect()
     }
 
     /// Shortest time between the arrivals of two requests, per address of the server.
@@ -148,10 +134,7 @@ impl Ledger {
                 .unwrap_or(0)
                 .max(1) as u32
         };
-        times
-            .into_iter()
-            .map(|(host, spans)| (host, most(spans)))
-            .collect()
+        times.into_iter().map(|(host, spans)| (host, most(spans))).collect()
     }
 
     /// Writes one JSON object per line.
@@ -173,11 +156,7 @@ fn put_json(line: &mut Vec<u8>, entry: &Entry) {
         entry.arrived_us, entry.arrived_unix_ms, entry.status, entry.connection, entry.local_ip
     );
     line.extend_from_slice(head.as_bytes());
-    let fields = [
-        ("host", &entry.host),
-        ("path", &entry.path),
-        ("user_agent", &entry.user_agent),
-    ];
+    let fields = [("host", &entry.host), ("path", &entry.path), ("user_agent", &entry.user_agent)];
     for (i, (name, value)) in fields.into_iter().enumerate() {
         line.extend_from_slice(format!("{}\"{name}\":\"", if i > 0 { "," } else { "" }).as_bytes());
         for c in value.chars() {

@@ -32,8 +32,7 @@ impl World {
 
     /// Whether a URL lies in an endless part of the world.
     pub fn is_trap(&self, url: &str) -> bool {
-        self.split(url)
-            .is_some_and(|(host, target)| self.trap_at(host, target.as_bytes()).is_some())
+        self.split(url).is_some_and(|(host, target)| self.trap_at(host, target.as_bytes()).is_some())
     }
 
     pub(crate) fn trap_at(&self, host: HostId, target: &[u8]) -> Option<TrapKind> {
@@ -45,10 +44,7 @@ impl World {
             (b"/session/", TrapKind::Session),
             (b"/deep/", TrapKind::Growing),
         ];
-        prefixes
-            .into_iter()
-            .find(|(prefix, _)| target.starts_with(prefix))
-            .map(|(_, kind)| kind)
+        prefixes.into_iter().find(|(prefix, _)| target.starts_with(prefix)).map(|(_, kind)| kind)
     }
 
     /// The node a request target names on a host.
@@ -68,28 +64,16 @@ impl World {
             b"/robots.txt" => return Some(Node::Robots(host)),
             b"/robots-moved.txt" => return Some(Node::RobotsMoved(host)),
             b"/sitemap.xml" => {
-                return Some(Node::Sitemap {
-                    host,
-                    file: SitemapFile::Main,
-                });
+                return Some(Node::Sitemap { host, file: SitemapFile::Main });
             }
             b"/sitemap-0.xml" => {
-                return Some(Node::Sitemap {
-                    host,
-                    file: SitemapFile::Part,
-                });
+                return Some(Node::Sitemap { host, file: SitemapFile::Part });
             }
             b"/sitemap-1.xml.gz" => {
-                return Some(Node::Sitemap {
-                    host,
-                    file: SitemapFile::Gzip,
-                });
+                return Some(Node::Sitemap { host, file: SitemapFile::Gzip });
             }
             b"/sitemap.txt" => {
-                return Some(Node::Sitemap {
-                    host,
-                    file: SitemapFile::Text,
-                });
+                return Some(Node::Sitemap { host, file: SitemapFile::Text });
             }
             b"/feed.xml" => return Some(Node::Feed { host, atom: false }),
             b"/atom.xml" => return Some(Node::Feed { host, atom: true }),
@@ -101,19 +85,12 @@ impl World {
                 if index >= self.host(host).total() || slot >= IMAGES {
                     return None;
                 }
-                Node::Image {
-                    page: self.page(host, index),
-                    slot,
-                }
+                Node::Image { page: self.page(host, index), slot }
             }
-            _ if target.starts_with(b"/lost/") => Node::Missing {
-                host,
-                number: last_number(target)?.0,
-            },
-            _ if self.trap_at(host, target).is_some() => Node::Trap {
-                host,
-                kind: self.trap_at(host, target)?,
-            },
+            _ if target.starts_with(b"/lost/") => Node::Missing { host, number: last_number(target)?.0 },
+            _ if self.trap_at(host, target).is_some() => {
+                Node::Trap { host, kind: self.trap_at(host, target)? }
+            }
             _ => {
                 let (mut number, start) = last_number(target)?;
                 let mut hop = None;
@@ -139,8 +116,7 @@ impl World {
     }
 
     fn has_hop(&self, page: PageId, hop: u8) -> bool {
-        hop.checked_sub(1)
-            .and_then(|before| self.redirect_target(page, before))
+        hop.checked_sub(1).and_then(|before| self.redirect_target(page, before))
             == Some(Node::Hop { page, hop })
     }
 }
@@ -155,16 +131,11 @@ pub(crate) fn bare_host(authority: &str) -> &str {
 /// The last run of digits and where it starts.
 fn last_number(text: &[u8]) -> Option<(u32, usize)> {
     let end = text.iter().rposition(u8::is_ascii_digit)? + 1;
-    let start = text[..end]
-        .iter()
-        .rposition(|b| !b.is_ascii_digit())
-        .map_or(0, |p| p + 1);
+    let start = text[..end].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |p| p + 1);
     if end - start > 9 {
         return None;
     }
-    let number = text[start..end]
-        .iter()
-        .fold(0u32, |n, b| n * 10 + u32::from(b - b'0'));
+    let number = text[start..end].iter().fold(0u32, |n, b| n * 10 + u32::from(b - b'0'));
     Some((number, start))
 }
 
@@ -252,11 +223,7 @@ mod tests {
                     assert_eq!(world.resolve(&world.url(node)), Some(node));
                 }
                 steps += 1;
-                at = if steps > 12 {
-                    None
-                } else {
-                    world.redirect_target(page, hop)
-                };
+                at = if steps > 12 { None } else { world.redirect_target(page, hop) };
             }
         }
         assert!(hops > 10);

@@ -89,11 +89,7 @@ fn in_links_follow_a_power_law() {
     counts.sort_unstable_by(|a, b| b.cmp(a));
     let total: u32 = counts.iter().sum();
     let head: u32 = counts[..counts.len() / 100].iter().sum();
-    assert!(
-        head * 100 / total > 15,
-        "the first hundredth has {} % of the links",
-        head * 100 / total
-    );
+    assert!(head * 100 / total > 15, "the first hundredth has {} % of the links", head * 100 / total);
     assert!(counts.iter().all(|&c| c > 0));
 }
 
@@ -115,10 +111,7 @@ fn duplicates_and_mirrors_are_equal_and_near_duplicates_are_not() {
         }
     }
     assert!(duplicates > 20 && near > 20, "{duplicates} {near}");
-    let mirrors = world
-        .hosts()
-        .iter()
-        .filter(|h| matches!(h.role, HostRole::Mirror(_)));
+    let mirrors = world.hosts().iter().filter(|h| matches!(h.role, HostRole::Mirror(_)));
     let mut pages = 0;
     for host in mirrors {
         for page in (host.first..host.first + host.pages).map(PageId) {
@@ -157,19 +150,12 @@ fn changes_touch_what_their_kind_says_and_nothing_else() {
     let world = World::new(config);
     let mut seen = [0; 5];
     for page in articles(&world) {
-        let Some(change) = world
-            .changes_between(page, 0, 400 * 86_400_000)
-            .into_iter()
-            .next()
-        else {
+        let Some(change) = world.changes_between(page, 0, 400 * 86_400_000).into_iter().next() else {
             continue;
         };
         world.set_time_ms(change.at_ms - 1);
         let before = body(&world, page);
-        let image = world.url(Node::Image {
-            page: world.content_of(page),
-            slot: 0,
-        });
+        let image = world.url(Node::Image { page: world.content_of(page), slot: 0 });
         let image_before = respond(&world, &image).1;
         world.set_time_ms(change.at_ms);
         let after = body(&world, page);
@@ -185,15 +171,9 @@ fn changes_touch_what_their_kind_says_and_nothing_else() {
                 assert_eq!(before, after);
                 assert_ne!(split(&image_before).2, split(&image_after).2);
             }
-            ChangeKind::Noise => assert!(
-                tree_a == tree_b && news_a == news_b && before != after,
-                "{page:?}"
-            ),
+            ChangeKind::Noise => assert!(tree_a == tree_b && news_a == news_b && before != after, "{page:?}"),
         }
-        assert_eq!(
-            world.difference(page, change.at_ms - 1, change.at_ms),
-            change.kind
-        );
+        assert_eq!(world.difference(page, change.at_ms - 1, change.at_ms), change.kind);
         seen[change.kind as usize] += 1;
     }
     assert!(seen[1..].iter().all(|&n| n > 20), "{seen:?}");
@@ -227,11 +207,6 @@ fn sizes_are_those_of_real_pages() {
     let world = World::new(WorldConfig::clean(8, 20, 3_000));
     let mut sizes: Vec<usize> = (0..2_000).map(|n| body(&world, PageId(n)).len()).collect();
     sizes.sort_unstable();
-    assert!(
-        sizes[0] >= 1_000 && sizes[1_999] <= 60_000,
-        "{} to {}",
-        sizes[0],
-        sizes[1_999]
-    );
+    assert!(sizes[0] >= 1_000 && sizes[1_999] <= 60_000, "{} to {}", sizes[0], sizes[1_999]);
     assert!((3_000..12_000).contains(&sizes[1_000]), "median {}", sizes[1_000]);
 }

@@ -42,10 +42,7 @@ fn every_request_is_an_entry_with_its_particulars() {
     server.ledger.write_json_lines(&mut lines).unwrap();
     let text = String::from_utf8(lines).unwrap();
     assert_eq!(text.lines().count(), 8);
-    assert!(
-        text.lines()
-            .all(|l| l.starts_with("{\"arrived_us\":") && l.ends_with("\"}"))
-    );
+    assert!(text.lines().all(|l| l.starts_with("{\"arrived_us\":") && l.ends_with("\"}")));
     server.ledger.clear();
     assert!(server.ledger.is_empty());
 }
@@ -56,10 +53,7 @@ fn unknown_hosts_and_odd_requests_are_noted_and_refused() {
     let answer = ask(server.addr, "http://stranger.example/x");
     assert!(answer.starts_with(b"HTTP/1.1 421 "));
     let entry = server.ledger.entries().remove(0);
-    assert_eq!(
-        (entry.host.as_str(), entry.path.as_str(), entry.status),
-        ("stranger.example", "/x", 421)
-    );
+    assert_eq!((entry.host.as_str(), entry.path.as_str(), entry.status), ("stranger.example", "/x", 421));
     for (request, start) in [
         ("POST / HTTP/1.1\r\nHost: h0.sim\r\n\r\n", "HTTP/1.1 405 "),
         ("GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400 "),
@@ -107,13 +101,7 @@ fn open_requests_overlap_and_closed_ones_took_their_time() {
     }
     assert_eq!(server.ledger.max_concurrent_per_host()[host], 3);
     assert_eq!(server.ledger.min_rest_us_per_host()[host], 0);
-    assert!(
-        server
-            .ledger
-            .entries()
-            .iter()
-            .all(|e| e.took_us.is_none() && e.status == 0)
-    );
+    assert!(server.ledger.entries().iter().all(|e| e.took_us.is_none() && e.status == 0));
     server.ledger.clear();
     ask(server.addr, "http://h0.sim/");
     // The end of an answer is noted just after its last byte has left.
@@ -130,14 +118,8 @@ fn open_requests_overlap_and_closed_ones_took_their_time() {
 #[test]
 fn several_addresses_share_a_port_and_are_told_apart() {
     let world = Arc::new(World::new(WorldConfig::clean(1, 2, 20)));
-    let server = Server::start_with(
-        world,
-        ServerConfig {
-            threads: 2,
-            ..ServerConfig::loopbacks(3)
-        },
-    )
-    .unwrap();
+    let server =
+        Server::start_with(world, ServerConfig { threads: 2, ..ServerConfig::loopbacks(3) }).unwrap();
     assert_eq!(server.addrs.len(), 3);
     for &addr in &server.addrs {
         assert_eq!(addr.port(), server.port());

@@ -72,11 +72,7 @@ pub fn respond(world: &World, url: &str) -> (Reply, Vec<u8>) {
 pub fn body(world: &World, page: PageId) -> Vec<u8> {
     let (_, answer) = respond(world, &world.url(Node::Page(page)));
     let (_, head, body) = split(&answer);
-    if header(&head, "transfer-encoding").is_some() {
-        unchunk(body)
-    } else {
-        body.to_vec()
-    }
+    if header(&head, "transfer-encoding").is_some() { unchunk(body) } else { body.to_vec() }
 }
 
 pub fn unchunk(mut body: &[u8]) -> Vec<u8> {

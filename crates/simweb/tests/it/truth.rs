@@ -27,11 +27,8 @@ fn crawl(world: &World, images: bool) -> (BTreeMap<String, u16>, BTreeSet<String
             if let Some(location) = header(&head, "location") {
                 found.push(url::Url::parse(&url).unwrap().join(location).unwrap().to_string());
             }
-            let body = if header(&head, "transfer-encoding").is_some() {
-                unchunk(body)
-            } else {
-                body.to_vec()
-            };
+            let body =
+                if header(&head, "transfer-encoding").is_some() { unchunk(body) } else { body.to_vec() };
             let text = String::from_utf8_lossy(&body);
             let nofollow = head.contains("nofollow") || text.contains("content=\"NOFOLLOW");
             if status == 200
@@ -47,11 +44,7 @@ fn crawl(world: &World, images: bool) -> (BTreeMap<String, u16>, BTreeSet<String
             }
             if images {
                 let base = url::Url::parse(&url).unwrap();
-                found.extend(
-                    sources
-                        .captures_iter(&text)
-                        .map(|c| base.join(&c[1]).unwrap().to_string()),
-                );
+                found.extend(sources.captures_iter(&text).map(|c| base.join(&c[1]).unwrap().to_string()));
             }
         } else {
             closed.insert(url);
@@ -60,11 +53,7 @@ fn crawl(world: &World, images: bool) -> (BTreeMap<String, u16>, BTreeSet<String
             if world.is_trap(&link) {
                 continue;
             }
-            let canonical = world.url(
-                world
-                    .resolve(&link)
-                    .unwrap_or_else(|| panic!("{link} is nowhere")),
-            );
+            let canonical = world.url(world.resolve(&link).unwrap_or_else(|| panic!("{link} is nowhere")));
             if seen.insert(canonical.clone()) {
                 queue.push_back(canonical);
             }
@@ -78,20 +67,14 @@ fn sitemap_urls(world: &World, host: HostId) -> Vec<String> {
     let robots = world.url(Node::Robots(host));
     let (_, answer) = respond(world, &robots);
     let text = String::from_utf8_lossy(&answer).into_owned();
-    let mut files: Vec<String> = text
-        .lines()
-        .filter_map(|l| l.strip_prefix("Sitemap: "))
-        .map(str::to_owned)
-        .collect();
+    let mut files: Vec<String> =
+        text.lines().filter_map(|l| l.strip_prefix("Sitemap: ")).map(str::to_owned).collect();
     let mut pages = Vec::new();
     while let Some(file) = files.pop() {
         let (_, answer) = respond(world, &file);
         let (_, head, body) = split(&answer);
-        let mut bytes = if header(&head, "transfer-encoding").is_some() {
-            unchunk(body)
-        } else {
-            body.to_vec()
-        };
+        let mut bytes =
+            if header(&head, "transfer-encoding").is_some() { unchunk(body) } else { body.to_vec() };
         if file.ends_with(".gz") {
             let mut plain = Vec::new();
             std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut plain).unwrap();
@@ -103,11 +86,7 @@ fn sitemap_urls(world: &World, host: HostId) -> Vec<String> {
         }
         for part in text.split("<loc>").skip(1) {
             let url = part.split("</loc>").next().unwrap().replace("&amp;", "&");
-            if text.contains("<sitemapindex") {
-                files.push(url)
-            } else {
-                pages.push(url)
-            }
+            if text.contains("<sitemapindex") { files.push(url) } else { pages.push(url) }
         }
     }
     pages
@@ -115,22 +94,13 @@ fn sitemap_urls(world: &World, host: HostId) -> Vec<String> {
 
 fn compare(config: WorldConfig, images: bool) -> (usize, usize) {
     let world = World::new(config);
-    let truth = world.truth(&TruthOptions {
-        images,
-        ..TruthOptions::default()
-    });
+    let truth = world.truth(&TruthOptions { images, ..TruthOptions::default() });
     let (fetched, closed) = crawl(&world, images);
     let expected: BTreeSet<String> = truth.fetchable_urls().collect();
     let got: BTreeSet<String> = fetched.keys().cloned().collect();
-    assert_eq!(
-        got.symmetric_difference(&expected).collect::<Vec<_>>(),
-        Vec::<&String>::new()
-    );
+    assert_eq!(got.symmetric_difference(&expected).collect::<Vec<_>>(), Vec::<&String>::new());
     let expected: BTreeSet<String> = truth.disallowed_urls().collect();
-    assert_eq!(
-        closed.symmetric_difference(&expected).collect::<Vec<_>>(),
-        Vec::<&String>::new()
-    );
+    assert_eq!(closed.symmetric_difference(&expected).collect::<Vec<_>>(), Vec::<&String>::new());
     for entry in truth.fetchable() {
         let status = fetched[&truth.url(entry)];
         let right = match entry.expect {
@@ -173,33 +143,16 @@ fn every_page_of_a_clean_world_is_reachable_and_fine() {
 fn depth_agent_and_robots_narrow_the_truth() {
     let world = World::new(WorldConfig::full(3, 60, 2_000));
     let all = world.truth(&TruthOptions::default()).fetchable().count();
-    let shallow = world.truth(&TruthOptions {
-        max_depth: Some(2),
-        ..TruthOptions::default()
-    });
+    let shallow = world.truth(&TruthOptions { max_depth: Some(2), ..TruthOptions::default() });
     assert!(shallow.entries().iter().all(|e| e.depth <= 2));
     assert!(shallow.fetchable().count() < all);
-    let lawless = world.truth(&TruthOptions {
-        obey_robots: false,
-        ..TruthOptions::default()
-    });
+    let lawless = world.truth(&TruthOptions { obey_robots: false, ..TruthOptions::default() });
     assert!(lawless.fetchable().count() > all);
     assert_eq!(lawless.disallowed().count(), 0);
-    let other = world.truth(&TruthOptions {
-        user_agent: "badbot/2".into(),
-        ..TruthOptions::default()
-    });
+    let other = world.truth(&TruthOptions { user_agent: "badbot/2".into(), ..TruthOptions::default() });
     assert!(other.fetchable().count() < all);
-    let one_host = world.truth(&TruthOptions {
-        same_hosts: true,
-        ..TruthOptions::default()
-    });
-    assert!(
-        one_host
-            .entries()
-            .iter()
-            .all(|e| world.host_of(e.node) == HostId(0))
-    );
+    let one_host = world.truth(&TruthOptions { same_hosts: true, ..TruthOptions::default() });
+    assert!(one_host.entries().iter().all(|e| world.host_of(e.node) == HostId(0)));
 }
 
 #[test]
@@ -229,13 +182,8 @@ fn traps_are_told_and_never_end() {
         for _ in 0..30 {
             assert!(world.is_trap(&url) && seen.insert(url.clone()), "{url}");
             let (_, answer) = respond(&world, &url);
-            let next = hrefs(split(&answer).2, &url)
-                .into_iter()
-                .map(|(u, _)| u.to_string());
-            url = next
-                .into_iter()
-                .find(|u| world.is_trap(u) && !seen.contains(u))
-                .unwrap();
+            let next = hrefs(split(&answer).2, &url).into_iter().map(|(u, _)| u.to_string());
+            url = next.into_iter().find(|u| world.is_trap(u) && !seen.contains(u)).unwrap();
         }
         assert!(world.truth(&TruthOptions::default()).get(&url).is_none());
     }

@@ -87,10 +87,7 @@ fn check(server: &Server, fault: Fault, url: &str) {
             assert!(status == 200 && waited >= Duration::from_millis(150) && body.len() == length(&head))
         }
         Fault::HangInBody => {
-            assert!(
-                body.len() < length(&head) && waited >= Duration::from_secs(2),
-                "{name}"
-            );
+            assert!(body.len() < length(&head) && waited >= Duration::from_secs(2), "{name}");
         }
         Fault::SlowDrip => assert!(body.len() < length(&head)),
         Fault::ResetInBody | Fault::LengthTooLong => assert!(body.len() < length(&head), "{name}"),
@@ -130,10 +127,7 @@ fn check(server: &Server, fault: Fault, url: &str) {
         }
         Fault::RedirectSelf => assert_eq!(header(&head, "location"), Some(url)),
         Fault::RedirectEndless => {
-            let next = format!(
-                "http://redirect-endless.fault.sim{}",
-                header(&head, "location").unwrap()
-            );
+            let next = format!("http://redirect-endless.fault.sim{}", header(&head, "location").unwrap());
             assert_ne!(next, url);
             let again = ask(addr, &next);
             assert!(header(&split(&again).1, "location").unwrap().ends_with("?step=2"));
@@ -161,40 +155,19 @@ fn codings_are_negotiated_and_decode_to_the_same_page() {
     let server = faulty();
     let world = server.world().clone();
     let mut seen = Vec::new();
-    for (i, host) in world
-        .hosts()
-        .iter()
-        .enumerate()
-        .filter(|(_, h)| h.coding != Coding::Identity)
-    {
+    for (i, host) in world.hosts().iter().enumerate().filter(|(_, h)| h.coding != Coding::Identity) {
         let url = world.url(Node::Page(PageId(host.first)));
         let plain = ask(server.addr, &url);
-        let coded = ask_with(
-            server.addr,
-            &url,
-            "Accept-Encoding: gzip, deflate, br, zstd\r\n",
-            1 << 20,
-        )
-        .unwrap();
+        let coded =
+            ask_with(server.addr, &url, "Accept-Encoding: gzip, deflate, br, zstd\r\n", 1 << 20).unwrap();
         let (_, plain_head, plain_body) = split(&plain);
         let (_, head, body) = split(&coded);
         assert_eq!(header(&plain_head, "content-encoding"), None);
-        assert_eq!(
-            header(&head, "content-encoding"),
-            Some(host.coding.slug()),
-            "host {i}"
-        );
+        assert_eq!(header(&head, "content-encoding"), Some(host.coding.slug()), "host {i}");
         let join = |body: &[u8]| {
-            if host.chunked {
-                unchunk(body)
-            } else {
-                body.to_vec()
-            }
+            if host.chunked { unchunk(body) } else { body.to_vec() }
         };
-        assert_eq!(
-            inflate(host.coding.slug(), &join(body)).unwrap(),
-            join(plain_body)
-        );
+        assert_eq!(inflate(host.coding.slug(), &join(body)).unwrap(), join(plain_body));
         seen.push(host.coding);
     }
     seen.sort_unstable();
@@ -207,10 +180,7 @@ fn robots_files_answer_by_kind() {
     let server = faulty();
     let world = server.world().clone();
     for &kind in RobotsKind::ALL {
-        let host = world
-            .robots_hosts(kind)
-            .next()
-            .unwrap_or_else(|| panic!("no host has {kind:?}"));
+        let host = world.robots_hosts(kind).next().unwrap_or_else(|| panic!("no host has {kind:?}"));
         let url = world.url(Node::Robots(host));
         let answer = ask(server.addr, &url);
         let (status, head, body) = split(&answer);
@@ -220,10 +190,7 @@ fn robots_files_answer_by_kind() {
             RobotsKind::Forbidden => assert_eq!(status, 403),
             RobotsKind::ServerError => assert_eq!(status, 500),
             RobotsKind::Redirect => {
-                assert_eq!(
-                    (status, header(&head, "location")),
-                    (301, Some("/robots-moved.txt"))
-                );
+                assert_eq!((status, header(&head, "location")), (301, Some("/robots-moved.txt")));
                 let moved = ask(server.addr, &url.replace("robots.txt", "robots-moved.txt"));
                 assert!(String::from_utf8_lossy(&moved).contains("Disallow: /private/"));
             }
@@ -252,11 +219,7 @@ fn validators_follow_the_version() {
     let world = server.world().clone();
     let mut by_kind = [0; 5];
     for page in world.pages_where(PageKind::is_article) {
-        let Some(change) = world
-            .changes_between(page, 3_600_000, 40 * 86_400_000)
-            .into_iter()
-            .next()
-        else {
+        let Some(change) = world.changes_between(page, 3_600_000, 40 * 86_400_000).into_iter().next() else {
             continue;
         };
         if by_kind[change.kind as usize] >= 8 {
@@ -275,19 +238,12 @@ fn validators_follow_the_version() {
         }
         // A second later the change has happened, and the date, which counts seconds, tells it.
         world.set_time_ms(change.at_ms + 1_000);
-        let expected = if change.kind == ChangeKind::Image {
-            304
-        } else {
-            200
-        };
+        let expected = if change.kind == ChangeKind::Image { 304 } else { 200 };
         for condition in [&tag, &date].into_iter().flatten() {
             let status = split(&ask_with(server.addr, &url, condition, 1 << 20).unwrap()).0;
             let same_second = condition.starts_with("If-Mod")
                 && world.last_change_ms(page, change.at_ms - 1) / 1000 == change.at_ms / 1000;
-            assert!(
-                status == expected || same_second,
-                "{url} {condition} {change:?} gave {status}"
-            );
+            assert!(status == expected || same_second, "{url} {condition} {change:?} gave {status}");
         }
         by_kind[change.kind as usize] += usize::from(tag.is_some() || date.is_some());
     }
@@ -298,25 +254,15 @@ fn validators_follow_the_version() {
 fn images_are_pngs_and_feeds_and_sitemaps_are_xml() {
     let server = faulty();
     let world = server.world().clone();
-    let page = world
-        .pages_where(|k| k == PageKind::Article)
-        .find(|&p| world.image_count(p) > 0)
-        .unwrap();
+    let page = world.pages_where(|k| k == PageKind::Article).find(|&p| world.image_count(p) > 0).unwrap();
     let answer = ask(server.addr, &world.url(Node::Image { page, slot: 0 }));
     let (status, head, body) = split(&answer);
     assert!(status == 200 && head.contains("image/png") || head.contains("chunked"));
-    let body = if head.contains("chunked") {
-        unchunk(body)
-    } else {
-        body.to_vec()
-    };
+    let body = if head.contains("chunked") { unchunk(body) } else { body.to_vec() };
     assert!(body.starts_with(b"\x89PNG\r\n\x1a\n"));
-    for (path, root) in [
-        ("feed.xml", "<rss"),
-        ("atom.xml", "<feed"),
-        ("sitemap.xml", "<"),
-        ("sitemap-0.xml", "<urlset"),
-    ] {
+    for (path, root) in
+        [("feed.xml", "<rss"), ("atom.xml", "<feed"), ("sitemap.xml", "<"), ("sitemap-0.xml", "<urlset")]
+    {
         let text = String::from_utf8_lossy(&ask(server.addr, &format!("http://h0.sim/{path}"))).into_owned();
         assert!(text.contains("<?xml") && text.contains(root), "{path}");
     }
@@ -328,11 +274,8 @@ fn a_server_stops_while_clients_hang() {
     let url = fault_url(server.world(), Fault::Hang);
     let mut stream = TcpStream::connect(server.addr).unwrap();
     let (host, path) = crate::support::parts(&url);
-    std::io::Write::write_all(
-        &mut stream,
-        format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes(),
-    )
-    .unwrap();
+    std::io::Write::write_all(&mut stream, format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes())
+        .unwrap();
     while server.ledger.is_empty() {
         std::thread::sleep(Duration::from_millis(5));
     }
