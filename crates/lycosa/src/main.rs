@@ -1,7 +1,21 @@
 //! `lycosa`: commands, configuration, progress, exit codes. No algorithm lives here.
+//!
+//! | module | noun |
+//! | --- | --- |
+//! | [`command`] | one module per command |
+//! | [`display`], [`watch`], [`signals`] | a running crawl: seen, followed from outside, stopped |
+//! | [`summary`], [`table`], [`figures`] | what was done, for people |
+//! | [`output`], [`exit`] | standard output, exit codes |
 
 mod command;
+mod display;
 mod exit;
+mod figures;
+mod output;
+mod signals;
+mod summary;
+mod table;
+mod watch;
 
 use clap::{Parser, Subcommand};
 
@@ -22,17 +36,27 @@ struct Cli {
 enum Command {
     /// Crawl from seed URLs, or go on with a crawl that was stopped
     #[command(visible_alias = "resume")]
-    Crawl(command::crawl::CrawlArgs),
+    Crawl(Box<command::crawl::CrawlArgs>),
+    /// Tell where a crawl is, while it runs or afterwards
+    Status(command::status::StatusArgs),
+    /// Tell what happened to a URL, and why
+    Why(command::why::WhyArgs),
+    /// Show the figures of the last run
+    Report(command::report::ReportArgs),
 }
 
 fn main() -> std::process::ExitCode {
     let cli = Cli::parse();
     start_log(cli.verbose);
     let result = match cli.command {
-        Command::Crawl(args) => command::crawl::run(args),
+        Command::Crawl(args) => command::crawl::run(*args),
+        Command::Status(args) => command::status::run(args),
+        Command::Why(args) => command::why::run(args),
+        Command::Report(args) => command::report::run(args),
     };
     match result {
         Ok(exit) => exit.into(),
+        Err(error) if output::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
             eprintln!("lycosa: {error:#}");
             Exit::Failed.into()
