@@ -3,6 +3,7 @@
 //! Promise: nothing is written beyond what opening the store does by itself, and a crawl that runs in another process is
 //! told apart from one that does not exist.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use lycosa_archive::{HttpResponse, ReadError, ReadLimits, Record, SpanReader, http_response};
@@ -77,7 +78,8 @@ pub struct CrawlReader {
     pub layout: Layout,
     pub config: Config,
     pub store: Store,
-    spans: SpanReader,
+    /// Keeps the last segment open between two pages.
+    spans: RefCell<SpanReader>,
 }
 
 impl CrawlReader {
@@ -91,7 +93,7 @@ impl CrawlReader {
             Err(StoreError::InUse(_)) => return Err(ReaderError::Running(layout.root)),
             Err(error) => return Err(error.into()),
         };
-        let spans = SpanReader::new(&layout.archive(), ReadLimits::default());
+        let spans = RefCell::new(SpanReader::new(&layout.archive(), ReadLimits::default()));
         Ok(Self { layout, config, store, spans })
     }
 
@@ -129,10 +131,10 @@ impl CrawlReader {
     }
 
     /// A URL's page in the archive; where its payload was archived under another URL, that one's.
-    pub fn archived(&mut self, record: &UrlRecord) -> Result<ArchivedPage, ReaderError> {
+    pub fn archived(&self, record: &UrlRecord) -> Result<ArchivedPage, ReaderError> {
         let missing = || ReaderError::NotArchived(record.url.clone());
         let facts = record.visit.clone().ok_or_else(missing)?;
-        let own = self.spans.read(facts.archived.ok_or_else(missing)?)?;
+        let own = self.spans.borrow_mut().read(facts.archived.ok_or_else(missing)?)?;
         let mut response = own.clone();
         let mut facts = facts;
         for _ in 0..MAX_REFERRALS {
@@ -140,7 +142,7 @@ impl CrawlReader {
                 return Ok(ArchivedPage { own, response });
             }
             facts = self.original(&facts, &response)?.ok_or_else(missing)?;
-            response = self.spans.read(facts.archived.ok_or_else(missing)?)?;
+            response = self.spans.borrow_mut().read(facts.archived.ok_or_else(missing)?)?;
         }
         Err(missing())
     }

@@ -1,8 +1,13 @@
 //! One module per command.
 
+pub mod canon;
+pub mod cat;
 pub mod crawl;
+pub mod export;
+pub mod inspect;
 pub mod place;
 pub mod report;
+pub mod robots;
 pub mod seeds;
 pub mod settings;
 pub mod status;

@@ -4,13 +4,18 @@
 //! | --- | --- |
 //! | [`command`] | one module per command |
 //! | [`display`], [`watch`], [`signals`] | a running crawl: seen, followed from outside, stopped |
+//! | [`document`] | a page as data |
+//! | [`download`], [`lines`] | what the tools read: a page, lines of URLs |
 //! | [`summary`], [`table`], [`figures`] | what was done, for people |
 //! | [`output`], [`exit`] | standard output, exit codes |
 
 mod command;
 mod display;
+mod document;
+mod download;
 mod exit;
 mod figures;
+mod lines;
 mod output;
 mod signals;
 mod summary;
@@ -43,6 +48,16 @@ enum Command {
     Why(command::why::WhyArgs),
     /// Show the figures of the last run
     Report(command::report::ReportArgs),
+    /// Write a crawl for other programs: WACZ, WARC, JSON lines
+    Export(command::export::ExportArgs),
+    /// Print a page as it was archived
+    Cat(command::cat::CatArgs),
+    /// Tell what a robots.txt allows, and which line decides
+    Robots(command::robots::RobotsArgs),
+    /// Show the canonical form of URLs, their partition, and whether they are in scope
+    Canon(command::canon::CanonArgs),
+    /// Show everything that is extracted from a page
+    Inspect(command::inspect::InspectArgs),
 }
 
 fn main() -> std::process::ExitCode {
@@ -53,6 +68,11 @@ fn main() -> std::process::ExitCode {
         Command::Status(args) => command::status::run(args),
         Command::Why(args) => command::why::run(args),
         Command::Report(args) => command::report::run(args),
+        Command::Export(args) => command::export::run(args),
+        Command::Cat(args) => command::cat::run(args),
+        Command::Robots(args) => command::robots::run(args),
+        Command::Canon(args) => command::canon::run(args),
+        Command::Inspect(args) => command::inspect::run(args),
     };
     match result {
         Ok(exit) => exit.into(),
