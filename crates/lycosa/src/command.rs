@@ -3,6 +3,7 @@
 pub mod canon;
 pub mod cat;
 pub mod crawl;
+pub mod demo;
 pub mod export;
 pub mod inspect;
 pub mod place;

@@ -58,6 +58,8 @@ enum Command {
     Canon(command::canon::CanonArgs),
     /// Show everything that is extracted from a page
     Inspect(command::inspect::InspectArgs),
+    /// Serve a synthetic web on this machine, crawl it and show what was found; needs no internet
+    Demo(command::demo::DemoArgs),
 }
 
 fn main() -> std::process::ExitCode {
@@ -73,6 +75,7 @@ fn main() -> std::process::ExitCode {
         Command::Robots(args) => command::robots::run(args),
         Command::Canon(args) => command::canon::run(args),
         Command::Inspect(args) => command::inspect::run(args),
+        Command::Demo(args) => command::demo::run(args),
     };
     match result {
         Ok(exit) => exit.into(),
