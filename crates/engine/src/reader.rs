@@ -59,18 +59,53 @@ pub struct ArchivedPage {
 }
 
 impl ArchivedPage {
-    /// Status, headers and decoded payload.
+    /// Status, headers and decoded payload. A body that was never encoded, whatever its label says, is taken as it is,
+    /// as it was when it was fetched.
     pub fn decode(&self) -> Result<HttpResponse, ReadError> {
-        http_response(&self.response, &ReadLimits::default())
+        let limits = ReadLimits::default();
+        let error = match http_response(&self.response, &limits) {
+            Err(error @ ReadError::Coding { .. }) => error,
+            other => return other,
+        };
+        let mut plain = self.response.clone();
+        let head_bytes = head_of(&plain.block).len();
+        for at in fields_named(&plain.block[..head_bytes], b"content-encoding") {
+            plain.block[at] = HIDDEN;
+        }
+        let mut response = http_response(&plain, &limits).map_err(|_| error)?;
+        for (name, _) in &mut response.headers {
+            if name.as_bytes().first() == Some(&HIDDEN) {
+                name.replace_range(..1, "C");
+            }
+        }
+        let begins_encoded = ENCODED_STARTS.iter().any(|start| response.payload.starts_with(start));
+        if begins_encoded { http_response(&self.response, &limits) } else { Ok(response) }
     }
 
     /// The head of this URL's own response as it was received, blank line included.
     pub fn head(&self) -> &[u8] {
-        let end = self.own.block.windows(4).position(|bytes| bytes == b"\r\n\r\n").map(|at| at + 4);
-        let end =
-            end.or_else(|| self.own.block.windows(2).position(|bytes| bytes == b"\n\n").map(|at| at + 2));
-        &self.own.block[..end.unwrap_or(self.own.block.len())]
+        head_of(&self.own.block)
     }
+}
+
+/// Stands for the first letter of a field that is not to be read. No field name begins with it.
+const HIDDEN: u8 = b'~';
+/// How gzip and zstd bodies begin.
+const ENCODED_STARTS: [&[u8]; 2] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd]];
+
+/// The head of a response, blank line included.
+fn head_of(block: &[u8]) -> &[u8] {
+    let end = block.windows(4).position(|bytes| bytes == b"\r\n\r\n").map(|at| at + 4);
+    let end = end.or_else(|| block.windows(2).position(|bytes| bytes == b"\n\n").map(|at| at + 2));
+    &block[..end.unwrap_or(block.len())]
+}
+
+/// Where the lines start that carry this field.
+fn fields_named(head: &[u8], name: &[u8]) -> Vec<usize> {
+    let starts = head.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    let is_named =
+        |at: &usize| head.get(*at..at + name.len()).is_some_and(|own| own.eq_ignore_ascii_case(name));
+    starts.filter(is_named).collect()
 }
 
 /// A crawl that is not running, opened for reading.
@@ -156,5 +191,32 @@ impl CrawlReader {
         };
         let Some(id) = facts.duplicate_of.or_else(by_name) else { return Ok(None) };
         Ok(self.store.url(id)?.and_then(|record| record.visit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(head: &str, body: &[u8]) -> Result<HttpResponse, ReadError> {
+        let mut block = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n").into_bytes();
+        block.extend_from_slice(body);
+        let headers = vec![("WARC-Type".to_owned(), "response".to_owned())];
+        let record = Record { headers, block };
+        ArchivedPage { own: record.clone(), response: record }.decode()
+    }
+
+    #[test]
+    fn a_label_that_lies_is_passed_over() {
+        for label in ["gzip", "zstd", "utf-8"] {
+            let response = decoded(&format!("content-encoding: {label}\r\nA: b"), b"<p>plain").unwrap();
+            assert_eq!(response.payload, b"<p>plain");
+            assert_eq!(response.header("Content-Encoding"), Some(label));
+        }
+        assert!(
+            decoded("Content-Encoding: gzip", &[0x1f, 0x8b, 8, 0, 1]).is_err(),
+            "cut off, not mislabelled"
+        );
+        assert_eq!(decoded("A: b", b"x").unwrap().payload, b"x");
     }
 }

@@ -98,6 +98,9 @@ fn look(layout: &Layout, now: UnixMs) -> Result<Status> {
 fn text(layout: &Layout, status: &Status) -> String {
     let dir = layout.root.display();
     if let Some(progress) = &status.progress {
+        if progress.at.0 == 0 {
+            return format!("running in {dir}, without figures yet\n");
+        }
         let lines = [
             display::speed(progress),
             display::queue(progress),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use lycosa_archive::{ReadLimits, read_segment};
-use lycosa_simweb::WorldConfig;
+use lycosa_engine::{CrawlReader, Layout};
+use lycosa_simweb::{Fault, WorldConfig};
+use lycosa_types::Digest;
 use serde_json::Value;
 
 use crate::binary::lycosa;
@@ -57,7 +59,9 @@ fn exports_agree_with_each_other_and_with_cat() {
     config.crawl_delay_s = 0;
     let site = Site::start(config);
     let data = site.data();
+    let lie = site.server.world().fault_urls(Fault::EncodingLie).remove(0);
     let more = [
+        &lie,
         "--delay",
         "0",
         "--quiet",
@@ -83,6 +87,17 @@ fn exports_agree_with_each_other_and_with_cat() {
     for page in &pages {
         assert_eq!(page["digest"], urls[page["url"].as_str().unwrap()]["digest"]);
     }
+
+    // What comes back from the archive is what was judged when it was fetched, whatever its codings.
+    let reader = CrawlReader::open(Layout::new(&data)).unwrap();
+    for item in reader.store.urls() {
+        let (_, record) = item.unwrap();
+        if let Some(digest) = record.visit.as_ref().and_then(|facts| facts.digest) {
+            let body = reader.archived(&record).unwrap().decode().unwrap().payload;
+            assert_eq!(Digest::of(&body), digest, "{}", record.url);
+        }
+    }
+    drop(reader);
 
     // A duplicate was archived as a revisit; its body is the original's.
     let duplicate = fetched.iter().find(|line| line["duplicate_of"].is_string()).unwrap();

@@ -80,8 +80,6 @@ fn a_killed_crawl_is_told_apart() {
     let report = lycosa(&["report", &data]).expect_code(1);
     assert!(report.err.contains("lycosa status"), "{}", report.err);
     lycosa(&["crawl", "-d", &data, "--delay", "0", "--quiet"]).expect_code(0);
-    // What was under way when it was killed is asked for again, so only the end is compared.
-    assert!(pages(&data) >= 199);
-    let status = lycosa(&["status", &data, "--json"]).expect_code(0).json();
-    assert_eq!((&status["state"], &status["waiting"]), (&"done".into(), &0.into()));
+    // What was under way when it was killed is asked for again.
+    site.expect_fetched();
 }
