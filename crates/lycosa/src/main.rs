@@ -34,7 +34,7 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
     /// Log more: -v for what happens, -vv for everything (RUST_LOG works too)
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 900)]
     verbose: u8,
 }
 

@@ -51,7 +51,7 @@ pub struct ExportArgs {
     /// Where to write it; `-` is standard output, the default for all but wacz (DIR.wacz)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Print a JSON object with what was written on standard error
+    /// Say as JSON what was written, on standard error where standard output carries the export itself
     #[arg(long)]
     pub json: bool,
 }
@@ -62,62 +62,68 @@ pub fn run(args: ExportArgs) -> Result<Exit> {
     {
         bail!("the crawl in {} was made without an archive; only urls can be exported", args.data.display());
     }
-    let to_stdout = args.output.as_deref().is_none_or(|path| path == Path::new("-"));
-    let (items, name) = match args.format {
-        Format::Wacz => {
-            if args.output.as_deref() == Some(Path::new("-")) {
-                bail!("a wacz file cannot be written to standard output; name it with -o FILE.wacz");
-            }
-            let path = args.output.clone().unwrap_or_else(|| default_package(&args.data));
-            let items = write_wacz(&reader, &path)?;
-            eprintln!("{} pages in {}", items, path.display());
-            (items, "pages")
+    let file = match (&args.output, args.format) {
+        (None, Format::Wacz) => Some(default_package(&args.data)),
+        (Some(path), _) if path != Path::new("-") => Some(path.clone()),
+        (_, Format::Wacz) => {
+            bail!("a wacz file cannot be written to standard output; name it with -o FILE.wacz")
         }
-        Format::Warc => {
-            if to_stdout && std::io::stdout().is_terminal() {
-                bail!("warc records are not for a terminal; name a file with -o FILE.warc.gz");
-            }
-            let compression = compression_for(args.output.as_deref());
-            let mut out = open(args.output.as_deref())?;
-            let written = export_warc(&reader.layout.archive(), compression, &mut out)?;
-            out.flush()?;
-            (written, "bytes")
+        (_, Format::Warc) if std::io::stdout().is_terminal() => {
+            bail!("warc records are not for a terminal; name a file with -o FILE.warc.gz")
         }
-        Format::Cdxj => {
-            let mut out = open(args.output.as_deref())?;
-            (write_index(&reader, &mut out)?, "lines")
-        }
-        Format::Jsonl => {
-            let mut out = open(args.output.as_deref())?;
-            let items = pages::write(&reader, &mut out)?;
-            out.flush()?;
-            (items, "pages")
-        }
-        Format::Urls => {
-            let mut out = open(args.output.as_deref())?;
-            let items = urls::write(&reader, &mut out)?;
-            out.flush()?;
-            (items, "urls")
-        }
+        _ => None,
     };
-    if args.json {
-        eprintln!("{}", serde_json::json!({ name: items, "output": args.output }));
-    } else if !to_stdout && args.format != Format::Wacz {
-        let figure =
-            if name == "bytes" { bytes(items) } else { plural(items, name.trim_end_matches('s'), name) };
-        eprintln!("{figure} written");
+    let file = file.as_deref();
+    let (figure, unit) = match (args.format, file) {
+        (Format::Wacz, path) => (write_wacz(&reader, path.unwrap_or(Path::new("crawl.wacz")))?, "pages"),
+        (Format::Warc, _) => (write_warc(&reader, file)?, "bytes"),
+        (Format::Cdxj, _) => (write_to(file, |out| write_index(&reader, out))?, "lines"),
+        (Format::Jsonl, _) => (write_to(file, |out| pages::write(&reader, out))?, "pages"),
+        (Format::Urls, _) => (write_to(file, |out| urls::write(&reader, out))?, "urls"),
+    };
+    tell(&args, file, figure, unit)
+}
+
+/// What was written, for people or programs; on standard output unless that carries the export itself.
+fn tell(args: &ExportArgs, file: Option<&Path>, figure: u64, unit: &str) -> Result<Exit> {
+    let text = if args.json {
+        serde_json::json!({ "output": file.map(|path| path.display().to_string()), unit: figure }).to_string()
+    } else {
+        let figure = match unit {
+            "bytes" => bytes(figure),
+            _ => plural(figure, unit.trim_end_matches('s'), unit),
+        };
+        format!("{figure} written to {}", file.map(|path| path.display().to_string()).unwrap_or_default())
+    };
+    match file {
+        Some(_) => {
+            let mut out = stdout();
+            writeln!(out, "{text}")?;
+            out.flush()?;
+        }
+        None if args.json => eprintln!("{text}"),
+        None => {}
     }
     Ok(Exit::Done)
 }
 
-fn open(path: Option<&Path>) -> Result<Box<dyn Write>> {
-    match path {
-        Some(path) if path != Path::new("-") => {
+/// Opens the destination, has it filled and flushes it.
+fn write_to(file: Option<&Path>, fill: impl FnOnce(&mut dyn Write) -> Result<u64>) -> Result<u64> {
+    let mut out: Box<dyn Write> = match file {
+        Some(path) => {
             let file = File::create(path).with_context(|| path.display().to_string())?;
-            Ok(Box::new(BufWriter::with_capacity(1 << 20, file)))
+            Box::new(BufWriter::with_capacity(1 << 20, file))
         }
-        _ => Ok(Box::new(stdout())),
-    }
+        None => Box::new(stdout()),
+    };
+    let figure = fill(&mut *out)?;
+    out.flush()?;
+    Ok(figure)
+}
+
+fn write_warc(reader: &CrawlReader, file: Option<&Path>) -> Result<u64> {
+    let compression = compression_for(file);
+    write_to(file, |mut out| Ok(export_warc(&reader.layout.archive(), compression, &mut out)?))
 }
 
 /// `docs/` becomes `docs.wacz`.
@@ -147,7 +153,6 @@ fn write_index(reader: &CrawlReader, out: &mut dyn Write) -> Result<u64> {
         out.write_all(&line)?;
         lines += 1;
     }
-    out.flush()?;
     Ok(lines)
 }
 

@@ -53,7 +53,10 @@ struct Verdict<'a> {
     because: String,
 }
 
-pub fn run(args: RobotsArgs) -> Result<Exit> {
+pub fn run(mut args: RobotsArgs) -> Result<Exit> {
+    // `mybot/1.2 (+https://…)` is a User-Agent field; groups are matched by the token it begins with.
+    let token_end = args.agent.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')));
+    args.agent.truncate(token_end.filter(|&end| end > 0).unwrap_or(args.agent.len()));
     let (policy, site) = load(&args)?;
     let mut out = stdout();
     let mut judged = 0;

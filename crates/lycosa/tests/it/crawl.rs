@@ -115,7 +115,11 @@ fn exports_agree_with_each_other_and_with_cat() {
     lycosa(&["cat", "http://elsewhere.sim/", "-d", &data]).expect_code(1);
 
     let package = site.dir.path().join("all.wacz");
-    lycosa(&["export", "-d", &data, "-f", "wacz", "-o", package.to_str().unwrap()]).expect_code(0);
+    let path = package.to_str().unwrap();
+    let told = lycosa(&["export", "-d", &data, "-f", "wacz", "-o", path, "--json"]).expect_code(0).json();
+    assert_eq!(told["output"], path);
+    assert!(told["pages"].as_u64() > Some(500));
+    lycosa(&["export", "-d", &data, "-f", "wacz", "-o", "-"]).expect_code(1);
     let package = std::fs::read(package).unwrap();
     assert!(package.starts_with(b"PK"));
     for name in

@@ -42,7 +42,8 @@ fn urls_come_from_standard_input_too() {
     let run = lycosa_reading(&["robots", &path, "--json"], b"/a\nhttps://a.test/robots.txt\n").expect_code(0);
     let allowed: Vec<bool> = run.json_lines().iter().map(|line| line["allowed"].as_bool().unwrap()).collect();
     assert_eq!(allowed, [false, true], "lycosa is everyone here; robots.txt itself may always be asked for");
-    let whole = lycosa(&["robots", &path, "--agent", "MyBot", "--json"]).expect_code(0).json();
+    let whole =
+        lycosa(&["robots", &path, "--agent", "MyBot/1.2 (+https://a.test)", "--json"]).expect_code(0).json();
     assert_eq!((&whole["rules"], &whole["crawl_delay_ms"]), (&2.into(), &2000.into()));
     assert_eq!(whole["sitemaps"][0], "https://a.test/s.xml");
     let piped =
