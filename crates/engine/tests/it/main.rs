@@ -1,0 +1,8 @@
+//! Whole crawls of the synthetic web, judged from the server's side.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod coverage;
+mod hostile;
+mod politeness;
+mod site;
