@@ -20,6 +20,7 @@
 //! | [`rules`] | robots.txt: fetched, remembered, asked |
 //! | [`committer`] | group commit: archive, then state |
 //! | [`totals`], [`report`] | what a crawl did, in figures |
+//! | [`reader`] | a crawl directory, read |
 //! | [`why`] | what happened to one URL, and why |
 
 pub mod bookkeeper;
@@ -30,6 +31,7 @@ pub mod crawl;
 pub mod judge;
 pub mod layout;
 pub mod outlinks;
+pub mod reader;
 pub mod report;
 pub mod rules;
 pub mod totals;
@@ -39,6 +41,7 @@ pub mod worker;
 pub use config::{Config, ConfigError};
 pub use crawl::{Crawl, CrawlEnd, CrawlError, Handle};
 pub use layout::Layout;
+pub use reader::{ArchivedPage, CrawlReader, ReaderError};
 pub use report::Report;
 pub use totals::{Progress, Totals};
 pub use why::{Why, why};

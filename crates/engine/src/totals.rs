@@ -72,6 +72,11 @@ impl Totals {
 
     /// Ended visits whose outcome is a failure.
     pub fn failures(&self) -> u64 {
+        self.errors().map(|(_, count)| count).sum()
+    }
+
+    /// The outcomes that are failures, with their counts.
+    pub fn errors(&self) -> impl Iterator<Item = (&String, &u64)> {
         let good = [
             "fetched",
             "missing",
@@ -82,7 +87,7 @@ impl Totals {
             "host-budget",
             "mirror",
         ];
-        self.outcomes.iter().filter(|(word, _)| !good.contains(&word.as_str())).map(|(_, count)| count).sum()
+        self.outcomes.iter().filter(move |(word, _)| !good.contains(&word.as_str()))
     }
 }
 

@@ -1,5 +1,15 @@
 //! One module per command.
 
+pub mod canon;
+pub mod cat;
 pub mod crawl;
+pub mod demo;
+pub mod export;
+pub mod inspect;
+pub mod place;
+pub mod report;
+pub mod robots;
 pub mod seeds;
 pub mod settings;
+pub mod status;
+pub mod why;

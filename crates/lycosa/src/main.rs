@@ -1,7 +1,26 @@
 //! `lycosa`: commands, configuration, progress, exit codes. No algorithm lives here.
+//!
+//! | module | noun |
+//! | --- | --- |
+//! | [`command`] | one module per command |
+//! | [`display`], [`watch`], [`signals`] | a running crawl: seen, followed from outside, stopped |
+//! | [`document`] | a page as data |
+//! | [`download`], [`lines`] | what the tools read: a page, lines of URLs |
+//! | [`summary`], [`table`], [`figures`] | what was done, for people |
+//! | [`output`], [`exit`] | standard output, exit codes |
 
 mod command;
+mod display;
+mod document;
+mod download;
 mod exit;
+mod figures;
+mod lines;
+mod output;
+mod signals;
+mod summary;
+mod table;
+mod watch;
 
 use clap::{Parser, Subcommand};
 
@@ -22,17 +41,45 @@ struct Cli {
 enum Command {
     /// Crawl from seed URLs, or go on with a crawl that was stopped
     #[command(visible_alias = "resume")]
-    Crawl(command::crawl::CrawlArgs),
+    Crawl(Box<command::crawl::CrawlArgs>),
+    /// Tell where a crawl is, while it runs or afterwards
+    Status(command::status::StatusArgs),
+    /// Tell what happened to a URL, and why
+    Why(command::why::WhyArgs),
+    /// Show the figures of the last run
+    Report(command::report::ReportArgs),
+    /// Write a crawl for other programs: WACZ, WARC, JSON lines
+    Export(command::export::ExportArgs),
+    /// Print a page as it was archived
+    Cat(command::cat::CatArgs),
+    /// Tell what a robots.txt allows, and which line decides
+    Robots(command::robots::RobotsArgs),
+    /// Show the canonical form of URLs, their partition, and whether they are in scope
+    Canon(command::canon::CanonArgs),
+    /// Show everything that is extracted from a page
+    Inspect(command::inspect::InspectArgs),
+    /// Serve a synthetic web on this machine, crawl it and show what was found; needs no internet
+    Demo(command::demo::DemoArgs),
 }
 
 fn main() -> std::process::ExitCode {
     let cli = Cli::parse();
     start_log(cli.verbose);
     let result = match cli.command {
-        Command::Crawl(args) => command::crawl::run(args),
+        Command::Crawl(args) => command::crawl::run(*args),
+        Command::Status(args) => command::status::run(args),
+        Command::Why(args) => command::why::run(args),
+        Command::Report(args) => command::report::run(args),
+        Command::Export(args) => command::export::run(args),
+        Command::Cat(args) => command::cat::run(args),
+        Command::Robots(args) => command::robots::run(args),
+        Command::Canon(args) => command::canon::run(args),
+        Command::Inspect(args) => command::inspect::run(args),
+        Command::Demo(args) => command::demo::run(args),
     };
     match result {
         Ok(exit) => exit.into(),
+        Err(error) if output::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
             eprintln!("lycosa: {error:#}");
             Exit::Failed.into()

@@ -1,45 +1,123 @@
 //! `lycosa crawl`: from seeds to a crawl directory, with progress.
 
+use std::io::Write;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use lycosa_engine::bookkeeper::Stop;
-use lycosa_engine::{Crawl, Layout};
+use lycosa_engine::{Config, Crawl, CrawlEnd, Layout};
+use lycosa_fetch::{NetGuard, Overrides};
+use lycosa_types::CanonUrl;
 
 use super::{seeds, settings::SettingArgs};
+use crate::display::Loudness;
 use crate::exit::Exit;
+use crate::output::stdout;
+use crate::watch::Watch;
+use crate::{signals, summary};
+
+const EXAMPLES: &str = "\
+Examples:
+  lycosa crawl https://example.org --contact https://example.org/about-me
+  lycosa crawl https://example.org/docs/ --scope prefix --max-pages 1000 -d docs
+  lycosa crawl seeds.txt --scope any --depth 3 -d wide
+  lycosa crawl -d docs                 go on with a crawl that was stopped
+  lycosa crawl http://127.0.0.1:8000/ --allow-net 127.0.0.0/8 --delay 0
+
+Exit codes: 0 nothing is left to fetch, 1 failed, 2 wrong usage, 3 stopped by a limit or a signal with everything saved.";
 
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct CrawlArgs {
     /// URLs to start from; files with one URL per line; `-` for standard input
     #[arg(value_name = "SEED")]
     pub seeds: Vec<String>,
     /// The directory of this crawl; a crawl that is there already goes on
-    #[arg(short, long, value_name = "DIR", default_value = "crawl")]
+    #[arg(short, long, value_name = "DIR", default_value = super::place::DEFAULT_DIR)]
     pub data: PathBuf,
     #[command(flatten)]
     pub settings: SettingArgs,
-    /// Print the report as JSON when done
+    /// Print the report as JSON when done, instead of the summary
     #[arg(long)]
     pub json: bool,
+    /// Show neither progress nor summary
+    #[arg(short, long)]
+    pub quiet: bool,
     /// Print a configuration file with every key and its default, and do nothing else
     #[arg(long)]
     pub print_config: bool,
 }
 
 pub fn run(args: CrawlArgs) -> Result<Exit> {
+    let mut out = stdout();
     if args.print_config {
-        print!("{}", lycosa_engine::config::TEMPLATE);
+        out.write_all(lycosa_engine::config::TEMPLATE.as_bytes())?;
+        out.flush()?;
         return Ok(Exit::Done);
     }
     let layout = Layout::new(&args.data);
     let config = args.settings.resolve(&layout)?;
     let seeds = seeds::read(&args.seeds, &config.urls)?;
-    let crawl = Crawl::open(layout, config, &seeds)?;
-    let end = crawl.run()?;
+    warn_without_contact(&config, &seeds);
+    let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
+    let end = watched(layout.clone(), config, &seeds, loudness)?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&end.report)?);
+        writeln!(out, "{}", serde_json::to_string_pretty(&end.report)?)?;
+    } else if !args.quiet {
+        writeln!(out, "{}", summary::text(&end.report))?;
+        write!(out, "{}", summary::next_commands(&layout, &end.report))?;
     }
+    out.flush()?;
     Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
+}
+
+/// Opens and runs a crawl with its display, stopped by signals.
+pub fn watched(layout: Layout, config: Config, seeds: &[CanonUrl], loudness: Loudness) -> Result<CrawlEnd> {
+    let crawl = Crawl::open(layout.clone(), config, seeds)?;
+    let handle = crawl.handle();
+    signals::listen(handle.clone(), layout.progress()).context("listening for signals")?;
+    let watch = Watch::start(handle, layout, loudness).context("starting the display")?;
+    let end = crawl.run();
+    watch.finish();
+    Ok(end?)
+}
+
+/// A crawler on the open web says whom to ask about it.
+fn warn_without_contact(config: &Config, seeds: &[CanonUrl]) {
+    let overrides = Overrides::parse(config.fetch.resolve.iter().map(String::as_str)).unwrap_or_default();
+    if config.agent.contact.is_empty() && seeds.iter().any(|seed| is_public(seed, &overrides)) {
+        eprintln!(
+            "warning: nobody can tell whose crawler this is; set --contact to a page or address where site owners reach you"
+        );
+    }
+}
+
+/// Whether a URL may lead beyond private networks, as far as can be told without asking a name server.
+fn is_public(url: &CanonUrl, overrides: &Overrides) -> bool {
+    let host = url.host().trim_start_matches('[').trim_end_matches(']');
+    let address: Option<IpAddr> =
+        host.parse().ok().or_else(|| overrides.find(url.host(), url.port()).map(|to| to.ip()));
+    match address {
+        // The guard with nothing opened lets only public addresses through.
+        Some(address) => NetGuard::new(Vec::new()).allows(address),
+        None => host != "localhost" && !host.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lycosa_types::CanonRules;
+
+    #[test]
+    fn private_seeds_need_no_contact() {
+        let rules = Overrides::parse(["*.sim:80:127.0.0.1:8080"]).unwrap();
+        let public = |raw: &str| is_public(&CanonUrl::parse(raw, &CanonRules::default()).unwrap(), &rules);
+        assert!(public("http://example.org/") && public("http://93.184.216.34/"));
+        for private in ["http://127.0.0.1:8000/", "http://[::1]/", "http://localhost/", "http://a.sim/"] {
+            assert!(!public(private), "{private}");
+        }
+    }
 }

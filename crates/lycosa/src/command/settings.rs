@@ -16,6 +16,17 @@ pub enum ScopeArg {
     Any,
 }
 
+impl From<ScopeArg> for ScopeKind {
+    fn from(scope: ScopeArg) -> Self {
+        match scope {
+            ScopeArg::Host => Self::Host,
+            ScopeArg::Domain => Self::Domain,
+            ScopeArg::Prefix => Self::Prefix,
+            ScopeArg::Any => Self::Any,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum OrderArg {
     BreadthFirst,
@@ -112,12 +123,7 @@ impl SettingArgs {
     fn apply(&self, config: &mut Config) {
         let ms = |time: Duration| time.as_millis() as u64;
         if let Some(scope) = self.scope {
-            config.scope.kind = match scope {
-                ScopeArg::Host => ScopeKind::Host,
-                ScopeArg::Domain => ScopeKind::Domain,
-                ScopeArg::Prefix => ScopeKind::Prefix,
-                ScopeArg::Any => ScopeKind::Any,
-            };
+            config.scope.kind = scope.into();
         }
         if let Some(order) = self.order {
             config.order = match order {

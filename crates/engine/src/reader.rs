@@ -1,0 +1,160 @@
+//! A crawl directory, read: what is known about its URLs, and the pages in its archive.
+//!
+//! Promise: nothing is written beyond what opening the store does by itself, and a crawl that runs in another process is
+//! told apart from one that does not exist.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use lycosa_archive::{HttpResponse, ReadError, ReadLimits, Record, SpanReader, http_response};
+use lycosa_frontier::{Store, StoreError};
+use lycosa_types::{CanonUrl, UrlError, UrlId, UrlRecord, VisitFacts};
+
+use crate::bookkeeper::{MARK_CLEAN, MARK_TOTALS};
+use crate::config::{Config, ConfigError};
+use crate::layout::Layout;
+use crate::totals::Totals;
+
+/// A revisit may refer to a revisit; longer chains are taken for damage.
+const MAX_REFERRALS: usize = 4;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReaderError {
+    #[error(
+        "there is no crawl in {0}; name its directory with -d DIR, or start one with `lycosa crawl URL -d DIR`"
+    )]
+    NoCrawl(PathBuf),
+    #[error(
+        "a crawl is running in {0} and holds its state; wait for it or stop it (Ctrl-C saves everything), then ask again; \
+         `lycosa status {0}` works while it runs"
+    )]
+    Running(PathBuf),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Store(StoreError),
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    #[error(transparent)]
+    Archive(#[from] ReadError),
+    #[error("{0} is not known to this crawl; `lycosa why {0}` tells more")]
+    Unknown(String),
+    #[error("there is nothing in the archive for {0}; `lycosa why {0}` tells more")]
+    NotArchived(String),
+}
+
+impl From<StoreError> for ReaderError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// A page as archived.
+#[derive(Clone, Debug)]
+pub struct ArchivedPage {
+    /// The record of this URL's own visit: a response, or a revisit that has a head alone.
+    pub own: Record,
+    /// The record that holds the payload: the same, or the one a revisit refers to.
+    pub response: Record,
+}
+
+impl ArchivedPage {
+    /// Status, headers and decoded payload.
+    pub fn decode(&self) -> Result<HttpResponse, ReadError> {
+        http_response(&self.response, &ReadLimits::default())
+    }
+
+    /// The head of this URL's own response as it was received, blank line included.
+    pub fn head(&self) -> &[u8] {
+        let end = self.own.block.windows(4).position(|bytes| bytes == b"\r\n\r\n").map(|at| at + 4);
+        let end =
+            end.or_else(|| self.own.block.windows(2).position(|bytes| bytes == b"\n\n").map(|at| at + 2));
+        &self.own.block[..end.unwrap_or(self.own.block.len())]
+    }
+}
+
+/// A crawl that is not running, opened for reading.
+pub struct CrawlReader {
+    pub layout: Layout,
+    pub config: Config,
+    pub store: Store,
+    /// Keeps the last segment open between two pages.
+    spans: RefCell<SpanReader>,
+}
+
+impl CrawlReader {
+    pub fn open(layout: Layout) -> Result<Self, ReaderError> {
+        if !layout.exists() || !layout.config().exists() {
+            return Err(ReaderError::NoCrawl(layout.root));
+        }
+        let config = Config::load(&layout.config())?;
+        let store = match Store::open(&layout.state(), config.store_bytes()) {
+            Ok(store) => store,
+            Err(StoreError::InUse(_)) => return Err(ReaderError::Running(layout.root)),
+            Err(error) => return Err(error.into()),
+        };
+        let spans = RefCell::new(SpanReader::new(&layout.archive(), ReadLimits::default()));
+        Ok(Self { layout, config, store, spans })
+    }
+
+    /// What the crawl did so far.
+    pub fn totals(&self) -> Result<Totals, ReaderError> {
+        let Some(bytes) = self.store.mark(MARK_TOTALS)? else { return Ok(Totals::default()) };
+        serde_json::from_slice(&bytes).map_err(|_| StoreError::Damaged("totals").into())
+    }
+
+    /// Whether the last run ended by itself rather than by a crash.
+    pub fn ended_cleanly(&self) -> Result<bool, ReaderError> {
+        Ok(self.store.mark(MARK_CLEAN)?.is_none_or(|mark| mark == [1]))
+    }
+
+    /// Hosts and the URLs that wait for them.
+    pub fn waiting(&self) -> Result<(u64, u64), ReaderError> {
+        let (mut hosts, mut waiting) = (0, 0);
+        for host in self.store.hosts() {
+            hosts += 1;
+            waiting += host?.1.waiting;
+        }
+        Ok((hosts, waiting))
+    }
+
+    /// The record of a URL as somebody typed it.
+    pub fn find(&self, raw: &str) -> Result<UrlRecord, ReaderError> {
+        let url = CanonUrl::parse(raw, &self.config.urls)?;
+        let record = self.store.url(self.config.partitioner().id_of(&url))?;
+        record.ok_or_else(|| ReaderError::Unknown(url.into_string()))
+    }
+
+    /// The URL behind an id.
+    pub fn url_of(&self, id: UrlId) -> Result<Option<String>, ReaderError> {
+        Ok(self.store.url(id)?.map(|record| record.url))
+    }
+
+    /// A URL's page in the archive; where its payload was archived under another URL, that one's.
+    pub fn archived(&self, record: &UrlRecord) -> Result<ArchivedPage, ReaderError> {
+        let missing = || ReaderError::NotArchived(record.url.clone());
+        let facts = record.visit.clone().ok_or_else(missing)?;
+        let own = self.spans.borrow_mut().read(facts.archived.ok_or_else(missing)?)?;
+        let mut response = own.clone();
+        let mut facts = facts;
+        for _ in 0..MAX_REFERRALS {
+            if response.kind() != "revisit" {
+                return Ok(ArchivedPage { own, response });
+            }
+            facts = self.original(&facts, &response)?.ok_or_else(missing)?;
+            response = self.spans.borrow_mut().read(facts.archived.ok_or_else(missing)?)?;
+        }
+        Err(missing())
+    }
+
+    /// What is known of the visit that a revisit refers to.
+    fn original(&self, facts: &VisitFacts, revisit: &Record) -> Result<Option<VisitFacts>, ReaderError> {
+        let by_name = || {
+            let target =
+                CanonUrl::parse(revisit.header("WARC-Refers-To-Target-URI")?, &self.config.urls).ok()?;
+            Some(self.config.partitioner().id_of(&target))
+        };
+        let Some(id) = facts.duplicate_of.or_else(by_name) else { return Ok(None) };
+        Ok(self.store.url(id)?.and_then(|record| record.visit))
+    }
+}

@@ -1,0 +1,123 @@
+//! What a crawl found: the most linked pages and a few URLs whose story is worth telling.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use lycosa_engine::{CrawlReader, Layout, Why, why};
+use lycosa_graph::most_linked;
+use lycosa_types::{Outcome, UrlRecord};
+use serde::Serialize;
+
+use crate::figures::{clip, count};
+use crate::table::{Table, figures};
+
+const MOST_LINKED: usize = 5;
+const LINE_WIDTH: usize = 90;
+
+#[derive(Debug, Serialize)]
+pub struct Findings {
+    pub most_linked: Vec<Linked>,
+    /// One URL of each kind of end that was met.
+    pub answers: Vec<Answer>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Linked {
+    pub url: String,
+    pub title: String,
+    /// Pages that link to it.
+    pub linked_from: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// `forbidden`, `duplicate`, `redirect` or `failure`.
+    pub kind: &'static str,
+    pub why: Why,
+}
+
+/// Kinds of ends, in the order they are shown.
+const KINDS: [&str; 4] = ["forbidden", "duplicate", "redirect", "failure"];
+
+fn kind_of(record: &UrlRecord) -> Option<&'static str> {
+    match record.outcome.as_ref()? {
+        Outcome::Excluded(lycosa_types::Exclusion::Robots { line, .. }) if *line > 0 => Some("forbidden"),
+        Outcome::Fetched { .. } => {
+            let facts = record.visit.as_ref()?;
+            // Pages that say nothing but "not found" are all alike; a whole page tells more.
+            (facts.duplicate_of.is_some() && facts.links > 10).then_some("duplicate")
+        }
+        Outcome::Redirected { .. } => Some("redirect"),
+        Outcome::Failed(_) => Some("failure"),
+        _ => None,
+    }
+}
+
+/// Walks the known URLs once.
+pub fn look(reader: &CrawlReader) -> Result<Findings> {
+    let ranked = most_linked(&reader.layout.edges(), MOST_LINKED)?;
+    let mut linked: HashMap<u64, UrlRecord> = HashMap::new();
+    let mut examples: HashMap<&'static str, String> = HashMap::new();
+    for item in reader.store.urls() {
+        let (id, record) = item?;
+        if let Some(kind) = kind_of(&record) {
+            examples.entry(kind).or_insert_with(|| record.url.clone());
+        }
+        if ranked.iter().any(|(low, _)| *low == id.key.low()) {
+            linked.insert(id.key.low(), record);
+        }
+    }
+    let most_linked = ranked
+        .into_iter()
+        .filter_map(|(low, linked_from)| {
+            let record = linked.remove(&low)?;
+            let title = record.visit.map(|facts| facts.title).unwrap_or_default();
+            Some(Linked { url: record.url, title, linked_from })
+        })
+        .collect();
+    let mut answers = Vec::new();
+    for kind in KINDS {
+        if let Some(url) = examples.get(kind) {
+            answers.push(Answer { kind, why: why(&reader.store, &reader.config, url)? });
+        }
+    }
+    Ok(Findings { most_linked, answers })
+}
+
+/// The findings for people, and the commands that tell more.
+pub fn text(findings: &Findings, layout: &Layout) -> String {
+    let mut out = String::from("most linked pages\n");
+    let rows: Vec<(String, String)> = findings
+        .most_linked
+        .iter()
+        .map(|page| (count(page.linked_from), format!("{}  {:?}", page.url, clip(&page.title, 40))))
+        .collect();
+    out.push_str(&figures(rows.iter().map(|(figure, name)| (figure.clone(), name.as_str())), 2));
+    out.push_str("\nwhy, for one URL of each kind\n");
+    for answer in &findings.answers {
+        out.push_str(&format!("  {}\n    {}\n", answer.why.url, answer.why.because));
+        if let Some(parent) = &answer.why.found_on {
+            out.push_str(&format!("    found on {parent}\n"));
+        }
+    }
+    out.push_str(&format!("\ntry next\n{}", next(findings, layout).text(2)));
+    out
+}
+
+fn next(findings: &Findings, layout: &Layout) -> Table {
+    let dir = layout.root.display();
+    let page = findings.most_linked.first().map_or("URL", |page| page.url.as_str());
+    let odd = findings.answers.first().map_or(page, |answer| answer.why.url.as_str());
+    let mut table = Table::new();
+    for (command, meaning) in [
+        (format!("lycosa why {odd} -d {dir}"), "the whole story of a URL"),
+        (format!("lycosa cat {page} -d {dir}"), "a page as it was archived"),
+        (format!("lycosa cat {page} -d {dir} | lycosa inspect - --base {page}"), "what is read from it"),
+        (format!("lycosa export -d {dir} --format jsonl | head -1"), "titles, texts and links as data"),
+        (format!("lycosa export -d {dir} --format wacz"), "one file for replay tools"),
+        (format!("lycosa report {dir} --json"), "the figures as data"),
+    ] {
+        table.row(clip(&command, LINE_WIDTH * 2), meaning);
+    }
+    table
+}

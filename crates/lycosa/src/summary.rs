@@ -1,0 +1,120 @@
+//! A report for people: what a crawl did, in some twenty lines.
+
+use lycosa_engine::{Layout, Report, Totals};
+
+use crate::figures::{byte_rate, bytes, count, duration, instant, plural, rate};
+use crate::table::{Table, figures};
+
+/// The whole report.
+pub fn text(report: &Report) -> String {
+    let mut out = format!("{}\n\n", headline(report));
+    let run = &report.run;
+    let totals = &report.totals;
+    let mut table = Table::new();
+    table.row(
+        "this run",
+        format!(
+            "{} in {}: {}, {} received, {}",
+            plural(run.pages, "page", "pages"),
+            duration(run.seconds),
+            rate(run.pages_per_s),
+            bytes(run.received_bytes),
+            byte_rate(run.received_bytes_per_s)
+        ),
+    );
+    if totals.runs > 1 {
+        table.row(
+            "all runs",
+            format!(
+                "{} in {} runs, {}",
+                plural(totals.pages, "page", "pages"),
+                count(u64::from(totals.runs)),
+                duration(totals.seconds)
+            ),
+        );
+    }
+    table.row(
+        "cost",
+        format!(
+            "{} of CPU, {:.2} ms per page; memory {} at most; state {}, archive {}",
+            duration(run.cpu_s),
+            run.cpu_ms_per_page,
+            bytes(run.peak_rss_bytes),
+            bytes(run.state_bytes),
+            bytes(totals.archived_bytes)
+        ),
+    );
+    table.row(
+        "known",
+        format!(
+            "{} on {}; {} waiting",
+            plural(report.known, "URL", "URLs"),
+            plural(report.hosts, "host", "hosts"),
+            count(report.waiting)
+        ),
+    );
+    table.row(
+        "links",
+        format!("{} met on pages, {} URLs accepted", count(totals.links), count(totals.accepted)),
+    );
+    out.push_str(&table.text(0));
+    out.push('\n');
+    out.push_str(&outcomes(totals));
+    out
+}
+
+/// Why the crawl stopped, in a sentence.
+pub fn headline(report: &Report) -> String {
+    let why = match report.stopped_by.as_str() {
+        "exhausted" => "done: nothing is left to fetch".to_owned(),
+        "asked" => "stopped as asked; everything is saved".to_owned(),
+        "max-pages" => "stopped at --max-pages; everything is saved".to_owned(),
+        "max-bytes" => "stopped at --max-bytes; everything is saved".to_owned(),
+        "max-time" => "stopped at --max-time; everything is saved".to_owned(),
+        other => format!("stopped: {other}"),
+    };
+    format!("{why} ({})", instant(report.finished_at))
+}
+
+/// How visits ended and which links were not followed.
+pub fn outcomes(totals: &Totals) -> String {
+    let mut out = String::from("visits ended\n");
+    let mut rows: Vec<(u64, &str)> =
+        totals.outcomes.iter().map(|(word, number)| (*number, word.as_str())).collect();
+    rows.sort_by_key(|&(number, word)| (std::cmp::Reverse(number), word));
+    let mut lines: Vec<(String, &str)> = Vec::new();
+    for (number, word) in rows {
+        lines.push((count(number), word));
+        if word == "fetched" && totals.duplicates > 0 {
+            lines.push((count(totals.duplicates), "  of them duplicates of another page"));
+        }
+    }
+    if totals.retries > 0 {
+        lines.push((count(totals.retries), "(tries that were repeated later)"));
+    }
+    out.push_str(&figures(lines, 2));
+    if !totals.rejected.is_empty() {
+        out.push_str("links not followed\n");
+        let rows = totals.rejected.iter().map(|(word, number)| (count(*number), word.as_str()));
+        out.push_str(&figures(rows, 2));
+    }
+    out
+}
+
+/// Commands that make sense after a crawl.
+pub fn next_commands(layout: &Layout, report: &Report) -> String {
+    let dir = layout.root.display();
+    let mut table = Table::new();
+    if report.waiting > 0 {
+        table.row(format!("lycosa crawl -d {dir}"), "go on where it stopped");
+    }
+    table
+        .row(format!("lycosa why URL -d {dir}"), "what happened to a URL, and why")
+        .row(format!("lycosa cat URL -d {dir}"), "a page as it was archived")
+        .row(
+            format!("lycosa export -d {dir} --format jsonl"),
+            "titles, texts and links (also wacz, warc, urls)",
+        )
+        .row(format!("lycosa report {dir}"), "these figures again");
+    format!("next\n{}", table.text(2))
+}
