@@ -74,6 +74,5 @@ fn agrees(fault: Fault, outcome: &Outcome) -> bool {
             matches!(outcome, Outcome::Redirected { .. })
         }
         Fault::RedirectNowhere | Fault::RedirectScheme => failed(&[BadRedirect]),
-        _ => false,
     }
 }

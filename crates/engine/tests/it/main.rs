@@ -4,5 +4,6 @@
 
 mod coverage;
 mod hostile;
+mod kill;
 mod politeness;
 mod site;
