@@ -80,6 +80,9 @@ fn a_hundred_kills_lose_nothing() {
     println!("{kills} kills, {} requests", site.server.ledger.len());
     assert_eq!(kills, KILLS, "the crawl ended before it was killed often enough");
 
+    for (host, gap_us) in site.server.ledger.min_gap_us_per_host() {
+        assert!(gap_us >= 10_000, "{host} was asked again after {gap_us} µs");
+    }
     let options = TruthOptions { seeds, redirects_add_depth: false, ..TruthOptions::default() };
     let truth = site.world.truth(&options);
     let expected: BTreeSet<String> = truth.entries().iter().map(|entry| truth.url(entry)).collect();
