@@ -45,14 +45,14 @@ pub fn literal_rules() -> CanonRules {
 
 /// The bytes of a file, or of standard input for `-`.
 pub fn read_file(path: &str) -> Result<Vec<u8>> {
+    let hint = || format!("{path} is not a file that can be read (a URL starts with http:// or https://)");
     let mut bytes = Vec::new();
     let input: Box<dyn Read> = if path == "-" {
         Box::new(std::io::stdin().lock())
     } else {
-        let hint = || format!("{path}: not a file that can be read; a URL starts with http:// or https://");
         Box::new(std::fs::File::open(path).with_context(hint)?)
     };
-    input.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).with_context(|| path.to_owned())?;
+    input.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).with_context(hint)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         bail!("{path} is larger than {MAX_FILE_BYTES} bytes");
     }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`command`] | one module per command |
 //! | [`display`], [`watch`], [`signals`] | a running crawl: seen, followed from outside, stopped |
-//! | [`document`] | a page as data |
+//! | [`document`], [`known_url`] | a page, a URL as data |
 //! | [`download`], [`lines`] | what the tools read: a page, lines of URLs |
 //! | [`summary`], [`table`], [`figures`] | what was done, for people |
 //! | [`output`], [`exit`] | standard output, exit codes |
@@ -15,6 +15,7 @@ mod document;
 mod download;
 mod exit;
 mod figures;
+mod known_url;
 mod lines;
 mod output;
 mod signals;

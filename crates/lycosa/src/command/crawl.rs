@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use lycosa_engine::bookkeeper::Stop;
-use lycosa_engine::{Config, Crawl, CrawlEnd, Layout};
+use lycosa_engine::{Config, Crawl, CrawlEnd, CrawlError, Layout};
 use lycosa_fetch::{NetGuard, Overrides};
 use lycosa_types::CanonUrl;
 
@@ -60,6 +60,10 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
     let layout = Layout::new(&args.data);
     let config = args.settings.resolve(&layout)?;
     let seeds = seeds::read(&args.seeds, &config.urls)?;
+    if seeds.is_empty() && !layout.exists() {
+        // Before anything is made on disk.
+        return Err(CrawlError::NoSeeds.into());
+    }
     warn_without_contact(&config, &seeds);
     let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
     let end = watched(layout.clone(), config, &seeds, loudness)?;

@@ -10,10 +10,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use lycosa_engine::bookkeeper::Stop;
-use lycosa_engine::{Config, CrawlReader, Layout, ReaderError};
+use lycosa_engine::{Config, CrawlReader, Layout, ReaderError, Report};
 use lycosa_frontier::ScopeKind;
 use lycosa_simweb::{Fault, Server, ServerConfig, World, WorldConfig};
 use lycosa_types::CanonUrl;
+use serde::Serialize;
 
 use super::crawl::watched;
 use crate::display::Loudness;
@@ -59,6 +60,13 @@ pub struct DemoArgs {
     pub quiet: bool,
 }
 
+/// The JSON form.
+#[derive(Debug, Serialize)]
+struct Whole<'a> {
+    report: &'a Report,
+    findings: findings::FindingsLine<'a>,
+}
+
 pub fn run(args: DemoArgs) -> Result<Exit> {
     let layout = Layout::new(&args.data);
     make_room(&layout)?;
@@ -85,8 +93,8 @@ pub fn run(args: DemoArgs) -> Result<Exit> {
     let reader = CrawlReader::open(layout)?;
     let found = findings::look(&reader)?;
     if args.json {
-        let whole = serde_json::json!({ "report": end.report, "findings": found });
-        writeln!(out, "{whole:#}")?;
+        let whole = Whole { report: &end.report, findings: found.as_json(&reader)? };
+        writeln!(out, "{}", serde_json::to_string_pretty(&whole)?)?;
     } else {
         writeln!(out, "{}\n{}", summary::text(&end.report), findings::text(&found, &reader.layout))?;
     }

@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use lycosa_engine::{CrawlReader, Layout, Why, why};
+use lycosa_frontier::Rejection;
+use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::figures::{bytes, count, instant};
+use crate::known_url::KnownUrl;
 use crate::output::stdout;
 use crate::table::Table;
 
@@ -31,6 +34,35 @@ pub struct WhyArgs {
     pub json: bool,
 }
 
+/// The answer as JSON. The fields of [`KnownUrl`] are there if the URL is known.
+#[derive(Debug, Serialize)]
+pub struct Answer<'a> {
+    /// In canonical form.
+    pub url: &'a str,
+    /// `done`, `queued`, `rejected` or `unknown`.
+    pub state: &'static str,
+    /// One sentence for people.
+    pub because: &'a str,
+    pub partition: u16,
+    /// Why it is not part of the crawl.
+    pub rejection: Option<&'a Rejection>,
+    #[serde(flatten)]
+    pub known: Option<KnownUrl<'a>>,
+}
+
+impl<'a> Answer<'a> {
+    pub fn new(reader: &CrawlReader, why: &'a Why) -> Result<Self> {
+        Ok(Self {
+            url: &why.url,
+            state: why.state,
+            because: &why.because,
+            partition: why.partition.0,
+            rejection: why.rejection.as_ref(),
+            known: why.record.as_ref().map(|record| KnownUrl::new(reader, record)).transpose()?,
+        })
+    }
+}
+
 pub fn run(args: WhyArgs) -> Result<Exit> {
     let reader = CrawlReader::open(Layout::new(args.data))?;
     let mut out = stdout();
@@ -38,7 +70,9 @@ pub fn run(args: WhyArgs) -> Result<Exit> {
     for raw in &args.urls {
         let answer = why(&reader.store, &reader.config, raw);
         match (answer, args.json) {
-            (Ok(answer), true) => writeln!(out, "{}", serde_json::to_string(&answer)?)?,
+            (Ok(answer), true) => {
+                writeln!(out, "{}", serde_json::to_string(&Answer::new(&reader, &answer)?)?)?
+            }
             (Ok(answer), false) => write!(out, "{}", text(&answer))?,
             (Err(error), json) => {
                 exit = Exit::Failed;

@@ -8,17 +8,18 @@ use lycosa_graph::most_linked;
 use lycosa_types::{Outcome, UrlRecord};
 use serde::Serialize;
 
+use crate::command::why::Answer;
 use crate::figures::{clip, count};
 use crate::table::{Table, figures};
 
 const MOST_LINKED: usize = 5;
 const LINE_WIDTH: usize = 90;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Findings {
     pub most_linked: Vec<Linked>,
     /// One URL of each kind of end that was met.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<Told>,
 }
 
 #[derive(Debug, Serialize)]
@@ -29,11 +30,36 @@ pub struct Linked {
     pub linked_from: u64,
 }
 
-#[derive(Debug, Serialize)]
-pub struct Answer {
+/// A URL whose story is told.
+#[derive(Debug)]
+pub struct Told {
     /// `forbidden`, `duplicate`, `redirect` or `failure`.
     pub kind: &'static str,
     pub why: Why,
+}
+
+/// The findings as JSON.
+#[derive(Debug, Serialize)]
+pub struct FindingsLine<'a> {
+    most_linked: &'a [Linked],
+    answers: Vec<AnswerLine<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct AnswerLine<'a> {
+    kind: &'static str,
+    #[serde(flatten)]
+    answer: Answer<'a>,
+}
+
+impl Findings {
+    pub fn as_json(&self, reader: &CrawlReader) -> Result<FindingsLine<'_>> {
+        let told = self.answers.iter();
+        let answers: Result<Vec<AnswerLine<'_>>> = told
+            .map(|told| Ok(AnswerLine { kind: told.kind, answer: Answer::new(reader, &told.why)? }))
+            .collect();
+        Ok(FindingsLine { most_linked: &self.most_linked, answers: answers? })
+    }
 }
 
 /// Kinds of ends, in the order they are shown.
@@ -78,7 +104,7 @@ pub fn look(reader: &CrawlReader) -> Result<Findings> {
     let mut answers = Vec::new();
     for kind in KINDS {
         if let Some(url) = examples.get(kind) {
-            answers.push(Answer { kind, why: why(&reader.store, &reader.config, url)? });
+            answers.push(Told { kind, why: why(&reader.store, &reader.config, url)? });
         }
     }
     Ok(Findings { most_linked, answers })

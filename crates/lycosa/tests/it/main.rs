@@ -1,0 +1,12 @@
+//! The built binary, run on small inputs: what it prints, leaves and returns.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod binary;
+mod canon;
+mod crawl;
+mod demo;
+mod inspect;
+mod robots;
+mod site;
+mod stop;
+mod usage;
