@@ -5,8 +5,11 @@ mod checks;
 mod documents;
 mod licences;
 mod lint;
+mod nginx;
+mod packages;
 mod program;
 mod setup;
+mod site;
 mod tidy;
 mod workspace;
 
@@ -43,6 +46,12 @@ enum Task {
     Docs,
     /// File sizes, names and left-over notes
     Tidy,
+    /// Crawl manuals of real HTML and compare with wget2
+    SiteCheck {
+        /// All manuals, not only the small ones
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 fn main() -> std::process::ExitCode {
@@ -69,12 +78,16 @@ fn run(task: Task) -> Result<bool> {
             checks.run("licences", || licences::run(&workspace));
             lint::tests(&workspace, &mut checks);
             documents::run(&workspace, &mut checks);
+            if !quick {
+                site::run(&workspace, &mut checks, false);
+            }
         }
         Task::Setup => checks.run("set-up", || setup::run(&workspace)),
         Task::Lint => lint::run(&workspace, &mut checks),
         Task::UnitTests => lint::tests(&workspace, &mut checks),
         Task::Licences => checks.run("licences", || licences::run(&workspace)),
         Task::Docs => documents::run(&workspace, &mut checks),
+        Task::SiteCheck { all } => site::run(&workspace, &mut checks, all),
         Task::Tidy => checks.run("tidiness", || tidy::run(&workspace)),
     }
     Ok(checks.finish())

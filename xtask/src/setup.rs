@@ -45,7 +45,7 @@ fn install(wanted: &[&[&str]]) -> Result<()> {
     let choose = || wanted.iter().map(|names| names.iter().copied().find(|name| is_known(name))).collect();
     let mut chosen: Option<Vec<&str>> = choose();
     if chosen.is_none() {
-        apt(&["update", "-qq"])?;
+        update_lists()?;
         chosen = choose();
     }
     let Some(chosen) = chosen else {
@@ -55,7 +55,12 @@ fn install(wanted: &[&[&str]]) -> Result<()> {
     let mut arguments = vec!["install", "-y", "-qq", "--no-install-recommends"];
     arguments.extend(&chosen);
     // Lists that are out of date name versions that the mirror no longer has.
-    apt(&arguments).or_else(|_| apt(&["update", "-qq"]).and_then(|()| apt(&arguments)))
+    apt(&arguments).or_else(|_| update_lists().and_then(|()| apt(&arguments)))
+}
+
+/// Fetches the lists of packages.
+pub fn update_lists() -> Result<()> {
+    apt(&["update", "-qq"])
 }
 
 fn is_known(package: &str) -> bool {

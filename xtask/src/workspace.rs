@@ -33,17 +33,10 @@ impl Workspace {
         self.root.join(".venv")
     }
 
-    /// Builds the crawler with the profile of the tests and says where it is. The selection is that of `cargo test
-    /// --workspace`, so that no dependency is built twice with different features.
+    /// Builds the crawler with the profile of the tests and says where it is. Examples are named because they bring in the
+    /// dependencies of tests: with the same features as in `cargo test --workspace`, nothing is built twice.
     pub fn build_tested(&self) -> Result<PathBuf> {
-        program::run(self.cargo().args([
-            "build",
-            "--workspace",
-            "--bins",
-            "--examples",
-            "--tests",
-            "--quiet",
-        ]))?;
+        program::run(self.cargo().args(["build", "--workspace", "--bins", "--examples", "--quiet"]))?;
         Ok(self.target.join("debug").join("lycosa"))
     }
 
