@@ -1,1 +1,94 @@
-fn main() {}
+//! `cargo xtask`: what a developer or a build machine does with the checkout. Sets the machine up, runs every check,
+//! measures against other crawlers. Nothing here ships.
+
+mod checks;
+mod documents;
+mod licences;
+mod lint;
+mod nginx;
+mod packages;
+mod program;
+mod setup;
+mod site;
+mod tidy;
+mod workspace;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::checks::Checks;
+use crate::workspace::Workspace;
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", about = "Set up, check and measure Lycosa", arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Install what is missing, then run every check
+    Test {
+        /// Leave out the set-up and the crawl of a real site
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Install the packages and the Python environment that the checks need, where missing
+    Setup,
+    /// Formatting and clippy
+    Lint,
+    /// Unit, property and integration tests of every crate
+    UnitTests,
+    /// Licences, bans and sources of every dependency, by deny.toml
+    Licences,
+    /// Links of the documents, and the commands they show
+    Docs,
+    /// File sizes, names and left-over notes
+    Tidy,
+    /// Crawl manuals of real HTML and compare with wget2
+    SiteCheck {
+        /// All manuals, not only the small ones
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+fn main() -> std::process::ExitCode {
+    match run(Cli::parse().command) {
+        Ok(true) => std::process::ExitCode::SUCCESS,
+        Ok(false) => std::process::ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<bool> {
+    let workspace = Workspace::locate()?;
+    let mut checks = Checks::default();
+    match task {
+        Task::Test { quick } => {
+            if !quick {
+                checks.run("set-up", || setup::run(&workspace));
+            }
+            lint::run(&workspace, &mut checks);
+            checks.run("tidiness", || tidy::run(&workspace));
+            checks.run("licences", || licences::run(&workspace));
+            lint::tests(&workspace, &mut checks);
+            documents::run(&workspace, &mut checks);
+            if !quick {
+                site::run(&workspace, &mut checks, false);
+            }
+        }
+        Task::Setup => checks.run("set-up", || setup::run(&workspace)),
+        Task::Lint => lint::run(&workspace, &mut checks),
+        Task::UnitTests => lint::tests(&workspace, &mut checks),
+        Task::Licences => checks.run("licences", || licences::run(&workspace)),
+        Task::Docs => documents::run(&workspace, &mut checks),
+        Task::SiteCheck { all } => site::run(&workspace, &mut checks, all),
+        Task::Tidy => checks.run("tidiness", || tidy::run(&workspace)),
+    }
+    Ok(checks.finish())
+}

@@ -62,6 +62,7 @@ impl FetchConfig {
             first_byte: Duration::from_millis(self.first_byte_timeout_ms),
             total: Duration::from_millis(self.total_timeout_ms),
             slow_grace: Duration::from_millis(self.slow_grace_ms),
+            slow_window: Duration::from_millis(self.slow_grace_ms),
             slow_bytes_per_s: self.min_bytes_per_s,
             ..Limits::default()
         }

@@ -12,6 +12,9 @@ use crate::schedule::{Alarm, HostIndex};
 /// Entries waiting for their next try; beyond, a try that failed stands.
 const MAX_DELAYED: usize = 100_000;
 
+/// The clock is read in whole milliseconds, rounded down: without this a pause could be up to one too short.
+const ROUNDING_MS: u64 = 1;
+
 impl Frontier {
     /// A page lease is over. Returns the record to commit, or none if the URL will be tried again.
     pub fn finish_page(
@@ -143,7 +146,7 @@ impl Frontier {
         host.in_flight = host.in_flight.saturating_sub(1);
         if politeness.ip_delay_ms > 0 {
             if let Some(held) = host.address {
-                self.schedule.leave_gate(held, now.plus_ms(politeness.ip_delay_ms));
+                self.schedule.leave_gate(held, now.plus_ms(politeness.ip_delay_ms + ROUNDING_MS));
             }
             if address.is_some() {
                 host.address = address;
@@ -151,7 +154,8 @@ impl Frontier {
         }
         if politeness.per_host <= 1 {
             let pause = politeness.pause_ms(host.rules_delay_ms(), elapsed_ms);
-            host.ready_at = host.ready_at.max(now.plus_ms(pause));
+            let rounding = if pause > 0 { ROUNDING_MS } else { 0 };
+            host.ready_at = host.ready_at.max(now.plus_ms(pause + rounding));
         }
     }
 

@@ -1,0 +1,79 @@
+//! When to commit, and the last commit of a run.
+
+use std::sync::mpsc::TrySendError;
+use std::time::{Duration, Instant};
+
+use lycosa_frontier::StoreError;
+use lycosa_frontier::store::Mark;
+
+use super::{Bookkeeper, Event, MARK_CLEAN, MARK_TOTALS};
+use crate::committer::{Batch, CommitError};
+
+/// A commit is started at least this often while there is something to commit.
+const COMMIT_EVERY: Duration = Duration::from_millis(100);
+/// Ended visits that start a commit before its time.
+const COMMIT_VISITS: usize = 1024;
+
+impl Bookkeeper {
+    /// Starts a commit if it is time for one and none is under way.
+    pub(super) fn commit_if_due(&mut self) -> Result<(), CommitError> {
+        let waiting = self.ended.len();
+        let due = waiting >= COMMIT_VISITS || self.last_commit.elapsed() >= COMMIT_EVERY;
+        if !due || self.committing > 0 || (waiting == 0 && !self.frontier.has_changes()) {
+            return Ok(());
+        }
+        self.send_batch(Vec::new())
+    }
+
+    fn send_batch(&mut self, mut marks: Vec<Mark>) -> Result<(), CommitError> {
+        self.totals.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
+        marks.push((MARK_TOTALS, serde_json::to_vec(&self.totals).unwrap_or_default()));
+        let batch = Batch {
+            ended: std::mem::take(&mut self.ended),
+            extra: std::mem::take(&mut self.extra),
+            changes: self.frontier.take_changes(),
+            marks,
+        };
+        self.last_commit = Instant::now();
+        self.committing += 1;
+        match self.batches.try_send(batch) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => {
+                // At the end of a crawl a second batch may follow at once: wait for the committer.
+                if self.batches.send(batch).is_err() {
+                    self.wait_for_commits()?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The last commit: everything that ended, and the mark of a clean stop.
+    pub(super) fn finish(&mut self) -> Result<(), CommitError> {
+        self.wait_for_commits()?;
+        self.send_batch(vec![(MARK_CLEAN, vec![1])])?;
+        self.wait_for_commits()?;
+        // The archived bytes of the last batch are known only now.
+        self.send_batch(vec![(MARK_CLEAN, vec![1])])?;
+        self.wait_for_commits()?;
+        self.show_progress(true);
+        Ok(())
+    }
+
+    fn wait_for_commits(&mut self) -> Result<(), CommitError> {
+        while self.committing > 0 {
+            match self.events.recv() {
+                Ok(Event::Committed { epoch, archived_bytes }) => {
+                    self.committing -= 1;
+                    self.totals.archived_bytes += archived_bytes;
+                    self.frontier.committed(epoch);
+                }
+                Ok(Event::CommitFailed(error)) => return Err(error),
+                // A visit that outlived the grace period: it stays queued and is made again.
+                Ok(_) => {}
+                Err(_) => return Err(StoreError::Poisoned.into()),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! Handing out leases: as many as may be under way, each to the worker that suits it.
+
+use lycosa_frontier::schedule::HostIndex;
+use lycosa_frontier::{Done, LeaseKind, StoreError};
+use lycosa_types::UnixMs;
+
+use super::Bookkeeper;
+use crate::committer::Ended;
+
+/// Ended visits that may wait for a commit; beyond, no lease is handed out.
+const MAX_UNCOMMITTED: usize = 4096;
+
+impl Bookkeeper {
+    /// Leases as much as may be under way, in one message per worker.
+    pub(super) fn hand_out(&mut self, now: UnixMs) -> Result<(), StoreError> {
+        let mut dropped: Vec<Done> = Vec::new();
+        while self.may_lease() {
+            let Some(lease) = self.frontier.lease(now, &mut dropped)? else { break };
+            if let LeaseKind::Page(entry) = &lease.kind {
+                self.leased.insert(entry.key);
+            }
+            let worker = self.choose_worker(lease.host);
+            let slot = &mut self.workers[worker];
+            slot.in_flight += 1;
+            slot.outgoing.push(lease);
+        }
+        for done in dropped {
+            self.end_visit(Ended { done, encoded: None, edges: None });
+        }
+        for slot in &mut self.workers {
+            if !slot.outgoing.is_empty() {
+                // A worker hangs up only if its thread died; then the crawl ends by its grace period.
+                let _ = slot.leases.send(std::mem::take(&mut slot.outgoing));
+            }
+        }
+        Ok(())
+    }
+
+    fn may_lease(&self) -> bool {
+        let under_way: usize = self.workers.iter().map(|slot| slot.in_flight).sum();
+        let room = under_way < self.concurrency && self.ended.len() < MAX_UNCOMMITTED;
+        let pages = self.totals.pages - self.pages_before + self.leased.len() as u64;
+        room && (self.limits.max_pages == 0 || pages < self.limits.max_pages)
+    }
+
+    /// A host stays with one worker, where its connection is; a host that is asked many times at once is spread.
+    fn choose_worker(&self, host: HostIndex) -> usize {
+        let count = self.workers.len();
+        let home = host as usize % count;
+        let lightest = (0..count).min_by_key(|&worker| self.workers[worker].in_flight).unwrap_or(home);
+        let overloaded = self.workers[home].in_flight > 2 * self.workers[lightest].in_flight + 8;
+        if self.per_host > 1 || overloaded { lightest } else { home }
+    }
+}

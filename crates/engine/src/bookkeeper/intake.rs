@@ -1,0 +1,147 @@
+//! Taking in what happened: finished visits, commits, submitted seeds.
+
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use lycosa_frontier::{Admission, Discovered, StoreError};
+use lycosa_types::{Outcome, UnixMs, UrlId, UrlKey};
+
+use super::{Bookkeeper, Event, PageResult};
+use crate::clock;
+use crate::committer::{CommitError, Ended};
+use crate::judge::Judged;
+use crate::outlinks::Outlinks;
+use crate::worker::Finished;
+
+/// Longest sleep of the loop.
+const MAX_SLEEP: Duration = Duration::from_millis(50);
+
+impl Bookkeeper {
+    /// Waits for something to happen and takes in everything that has.
+    pub(super) fn receive(&mut self, stopping: bool) -> Result<(), CommitError> {
+        let mut sleep = MAX_SLEEP;
+        if !stopping && let Some(due) = self.frontier.next_due() {
+            sleep = sleep.min(Duration::from_millis(due.since_ms(clock::now())));
+        }
+        let mut next = match self.events.recv_timeout(sleep) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => None,
+        };
+        let now = clock::now();
+        while let Some(event) = next {
+            match event {
+                Event::Finished { worker, batch } => {
+                    if let Some(slot) = self.workers.get_mut(worker) {
+                        slot.in_flight = slot.in_flight.saturating_sub(batch.len());
+                    }
+                    for finished in batch {
+                        self.take_in(finished, now)?;
+                    }
+                }
+                Event::Committed { epoch, archived_bytes } => {
+                    self.committing -= 1;
+                    self.totals.archived_bytes += archived_bytes;
+                    self.frontier.committed(epoch);
+                }
+                Event::CommitFailed(error) => return Err(error),
+                Event::Submit(seeds) => {
+                    for seed in seeds {
+                        self.admit_one(seed.as_str(), seed.key(), 0, 0, None, now)?;
+                    }
+                }
+            }
+            next = self.events.try_recv().ok();
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self, finished: Finished, now: UnixMs) -> Result<(), StoreError> {
+        match finished {
+            Finished::Page { host, entry, judged, received_bytes } => {
+                self.totals.received_bytes += received_bytes;
+                self.leased.remove(&entry.key);
+                let key = entry.key;
+                let original = judged.end.visit.as_ref().and_then(|visit| visit.duplicate_of);
+                if let Some(original) = original.filter(|id| self.leased.contains(&id.key)) {
+                    self.held.entry(original.key).or_default().push(PageResult { host, entry, judged });
+                    return Ok(());
+                }
+                self.end_page(PageResult { host, entry, judged }, now)?;
+                for result in self.held.remove(&key).unwrap_or_default() {
+                    self.end_page(result, now)?;
+                }
+            }
+            Finished::Rules { host, end, sitemaps, address, elapsed_ms, encoded } => {
+                self.extra.extend(encoded);
+                self.frontier.finish_rules(host, end, address, elapsed_ms, now);
+                for url in sitemaps {
+                    self.admit_one(url.as_str(), url.key(), 0, 0, None, now)?;
+                }
+            }
+            Finished::Resolve { host, address } => {
+                self.frontier.finish_resolve(host, address, now);
+            }
+        }
+        Ok(())
+    }
+
+    fn end_page(&mut self, result: PageResult, now: UnixMs) -> Result<(), StoreError> {
+        let PageResult { host, entry, judged } = result;
+        let Judged { end, outlinks, edges, encoded, counts } = *judged;
+        self.totals.count_links(&counts);
+        let duplicate = end.visit.as_ref().is_some_and(|visit| visit.duplicate_of.is_some());
+        let body_bytes = end.visit.as_ref().map_or(0, |visit| visit.body_bytes);
+        let fetched = matches!(end.outcome, Outcome::Fetched { .. });
+        if fetched {
+            self.current.clear();
+            self.current.push_str(entry.url.as_str());
+        }
+        let key = entry.key;
+        match self.frontier.finish_page(host, *entry, end, now) {
+            Some(done) => {
+                if fetched {
+                    self.totals.pages += 1;
+                    self.totals.body_bytes += body_bytes;
+                    self.totals.duplicates += u64::from(duplicate);
+                }
+                let found_on = UrlId { partition: done.slot.partition, key };
+                self.end_visit(Ended { done, encoded, edges });
+                self.admit(&outlinks, found_on, now)?;
+            }
+            None => self.totals.retries += 1,
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_visit(&mut self, ended: Ended) {
+        if let Some(outcome) = &ended.done.record.outcome {
+            self.totals.count_outcome(outcome);
+        }
+        self.ended.push(ended);
+    }
+
+    fn admit(&mut self, outlinks: &Outlinks, found_on: UrlId, now: UnixMs) -> Result<(), StoreError> {
+        for (url, key) in outlinks.iter() {
+            self.admit_one(url, key, outlinks.depth, outlinks.redirects, Some(found_on), now)?;
+        }
+        Ok(())
+    }
+
+    fn admit_one(
+        &mut self,
+        url: &str,
+        key: UrlKey,
+        depth: u16,
+        redirects: u8,
+        found_on: Option<UrlId>,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        match self.frontier.admit(Discovered { url, key, depth, redirects, found_on }, now)? {
+            Admission::Queued => self.totals.accepted += 1,
+            Admission::SeenBefore => {}
+            Admission::QueryBudget => self.totals.count_rejected("query-budget"),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,9 @@
+//! Whole crawls of the synthetic web, judged from the server's side.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod coverage;
+mod hostile;
+mod kill;
+mod politeness;
+mod site;
