@@ -16,7 +16,7 @@ use lycosa_types::CanonUrl;
 
 use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_TOTALS, Parts, Stop};
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, LimitConfig};
 use crate::judge::{JudgeContext, compression};
 use crate::layout::{Layout, write_atomically};
 use crate::report::{REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
@@ -103,7 +103,9 @@ impl Crawl {
         if seeds.is_empty() {
             return Err(CrawlError::NoSeeds);
         }
-        write_atomically(&layout.config(), config.to_toml().as_bytes()).map_err(io(layout.config()))?;
+        // Limits are of a run, not of the crawl: going on later must not stop at once again.
+        let kept = Config { limits: LimitConfig::default(), ..config.clone() };
+        write_atomically(&layout.config(), kept.to_toml().as_bytes()).map_err(io(layout.config()))?;
         let mut totals: Totals = match store.mark(MARK_TOTALS)? {
             Some(bytes) => serde_json::from_slice(&bytes).map_err(|_| StoreError::Damaged("totals"))?,
             None => Totals::default(),

@@ -109,6 +109,7 @@ pub struct Progress {
     pub leased: u64,
     pub delayed: u64,
     pub hosts: u64,
+    /// URLs accepted so far, waiting or done.
     pub known: u64,
     /// Pages per second over the last few seconds.
     pub pages_per_s: f64,
@@ -125,6 +126,5 @@ impl Progress {
         self.leased = counts.leased;
         self.delayed = counts.delayed;
         self.hosts = counts.hosts;
-        self.known = counts.known;
     }
 }

@@ -143,7 +143,6 @@ pub struct Counts {
     pub leased: u64,
     pub delayed: u64,
     pub hosts: u64,
-    pub known: u64,
 }
 
 /// Turns a stored robots.txt back into rules.
@@ -319,7 +318,6 @@ impl Frontier {
             leased: self.leased,
             delayed: self.delayed.len() as u64,
             hosts: self.hosts.len() as u64,
-            known: self.seen.len() as u64,
         }
     }
 

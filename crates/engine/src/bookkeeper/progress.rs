@@ -31,6 +31,7 @@ impl Bookkeeper {
         progress.totals.clone_from(&self.totals);
         progress.totals.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
         progress.set_counts(self.frontier.counts());
+        progress.known = self.totals.accepted;
         progress.pages_per_s = self.rate.pages_per_s;
         progress.bytes_per_s = self.rate.bytes_per_s;
         progress.current.clone_from(&self.current);
