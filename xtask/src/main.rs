@@ -1,10 +1,12 @@
 //! `cargo xtask`: what a developer or a build machine does with the checkout. Sets the machine up, runs every check,
 //! measures against other crawlers. Nothing here ships.
 
+mod bench;
 mod checks;
 mod documents;
 mod licences;
 mod lint;
+mod measure;
 mod nginx;
 mod packages;
 mod program;
@@ -12,6 +14,9 @@ mod setup;
 mod site;
 mod tidy;
 mod workspace;
+
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -52,6 +57,18 @@ enum Task {
         #[arg(long)]
         all: bool,
     },
+    /// Crawlers side by side: pages per second, CPU, memory, coverage
+    Bench(bench::BenchArgs),
+    /// Run one program and write down what it cost (the benchmark uses it)
+    #[command(hide = true)]
+    Measure {
+        #[arg(long)]
+        limit_seconds: f64,
+        #[arg(long)]
+        out: PathBuf,
+        #[arg(last = true, required = true)]
+        line: Vec<String>,
+    },
 }
 
 fn main() -> std::process::ExitCode {
@@ -81,6 +98,11 @@ fn run(task: Task) -> Result<bool> {
             if !quick {
                 site::run(&workspace, &mut checks, false);
             }
+        }
+        Task::Bench(args) => return bench::run(&workspace, &args).map(|()| true),
+        Task::Measure { limit_seconds, out, line } => {
+            measure::run(&line, Duration::try_from_secs_f64(limit_seconds)?, &out)?;
+            return Ok(true);
         }
         Task::Setup => checks.run("set-up", || setup::run(&workspace)),
         Task::Lint => lint::run(&workspace, &mut checks),

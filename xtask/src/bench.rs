@@ -1,0 +1,141 @@
+//! `cargo xtask bench`: crawlers side by side on the same pages, the same server and the same machine, in one run.
+//!
+//! Programs take turns, round after round, since a shared machine's speed drifts. Pages are counted the same way for all:
+//! distinct URLs that the server answered with an HTML page. Results go to a directory of their own under bench/results.
+
+mod corpus;
+mod machine;
+mod peers;
+mod plot;
+mod report;
+mod results;
+mod round;
+mod sim;
+mod wrk;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::nginx::Nginx;
+use crate::program;
+use crate::setup;
+use crate::workspace::Workspace;
+
+use self::corpus::{Corpus, work_dir};
+use self::peers::{Binaries, Peer};
+use self::results::{CorpusResult, Results};
+use self::round::Arena;
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Which programs, in the order of their turns
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "lycosa,lycosa-no-archive,wget2,spider,wget-warc,httrack,scrapy,crawlee"
+    )]
+    programs: Vec<String>,
+    /// Which pages: docs (real manuals), syn (generated), sim (many hosts, lycosa only)
+    #[arg(long, value_delimiter = ',', default_value = "docs,syn")]
+    corpus: Vec<String>,
+    /// How often each program has its turn
+    #[arg(long, default_value_t = 2)]
+    rounds: usize,
+    /// Cut a program after this time; its pages per second are those of the time it had
+    #[arg(long, default_value_t = 60)]
+    limit_seconds: u64,
+    /// Leave out the measurement of what the server can give at most
+    #[arg(long)]
+    no_wrk: bool,
+    /// Use this binary instead of building one
+    #[arg(long)]
+    lycosa: Option<PathBuf>,
+    /// Use this binary of the synthetic web instead of building one
+    #[arg(long)]
+    simweb: Option<PathBuf>,
+    /// Something that a reader of the results should know; may be repeated
+    #[arg(long)]
+    note: Vec<String>,
+}
+
+pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
+    let corpora = args.corpus.iter().map(|name| Corpus::parse(name)).collect::<Result<Vec<_>>>()?;
+    let programs = args.programs.iter().map(|name| Peer::parse(name)).collect::<Result<Vec<_>>>()?;
+    let binaries = binaries(workspace, args, corpora.contains(&Corpus::Sim))?;
+    setup::packages(&[("nginx", &["nginx-light", "nginx"])])?;
+    for peer in &programs {
+        peer.install(workspace).with_context(|| format!("installing {}", peer.name()))?;
+    }
+    if !args.no_wrk {
+        setup::packages(&[("wrk", &["wrk"])])?;
+    }
+
+    let mut results = Results::new(machine::describe(workspace), args.note.clone());
+    for peer in &programs {
+        results.versions.insert(peer.name().to_owned(), peer.version(workspace, &binaries));
+    }
+    let arena = Arena {
+        workspace,
+        binaries: &binaries,
+        work: work_dir(workspace).join("run"),
+        limit: Duration::from_secs(args.limit_seconds),
+    };
+    for corpus in corpora {
+        let result = match corpus {
+            Corpus::Sim => sim::run(&arena, &programs, args.rounds)?,
+            _ => site(&arena, corpus, &programs, args)?,
+        };
+        println!("{}", report::table(&result));
+        results.corpora.push(result);
+    }
+    let dir = report::write(workspace, &results)?;
+    println!("written to {}", workspace.relative(&dir).display());
+    Ok(())
+}
+
+fn binaries(workspace: &Workspace, args: &BenchArgs, with_sim: bool) -> Result<Binaries> {
+    let build =
+        |arguments: &[&str]| program::run(workspace.cargo().args(["build", "--release"]).args(arguments));
+    let lycosa = match &args.lycosa {
+        Some(path) => std::path::absolute(path)?,
+        None => {
+            build(&["-p", "lycosa"])?;
+            workspace.target.join("release/lycosa")
+        }
+    };
+    let simweb = match &args.simweb {
+        Some(path) => std::path::absolute(path)?,
+        None => {
+            if with_sim {
+                build(&["-p", "lycosa-simweb", "--example", "simweb"])?;
+            }
+            workspace.target.join("release/examples/simweb")
+        }
+    };
+    Ok(Binaries { lycosa, simweb })
+}
+
+/// All programs, turn by turn, on one corpus behind nginx.
+fn site(arena: &Arena<'_>, corpus: Corpus, programs: &[Peer], args: &BenchArgs) -> Result<CorpusResult> {
+    let (root, about) = corpus.prepare(arena.workspace)?;
+    let server = Nginx::start(&root, &work_dir(arena.workspace).join("nginx"))?;
+    let mut result = CorpusResult::new(corpus.name(), about);
+    let mut reachable: BTreeSet<String> = BTreeSet::new();
+    for number in 1..=args.rounds {
+        for peer in programs {
+            let (turn, pages) = round::turn(arena, &server, *peer, number)?;
+            eprintln!("{} round {number}: {turn}", corpus.name());
+            reachable.extend(pages);
+            result.turns.push(turn);
+        }
+    }
+    result.settle(reachable.len() as u64);
+    if !args.no_wrk {
+        result.limit = Some(wrk::run(arena, &server, &reachable)?);
+    }
+    Ok(result)
+}

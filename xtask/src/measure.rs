@@ -1,0 +1,121 @@
+//! Runs one program and writes down what it cost: time, CPU of its whole process tree, peak memory.
+//!
+//! A process of its own per measurement, since the kernel's account of children (`getrusage`) only grows: here it holds
+//! exactly the one program. CPU is that of all descendants that were waited for; the peak is of the largest of them.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::time::TimeValLike;
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+
+/// How long a program has to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(10);
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Cost {
+    pub seconds: f64,
+    pub user_s: f64,
+    pub system_s: f64,
+    pub peak_rss_bytes: u64,
+    /// The time limit ended it.
+    pub cut: bool,
+    pub exit_code: Option<i32>,
+}
+
+/// Inside the measuring process: runs `line`, then writes the cost to `out`.
+pub fn run(line: &[String], limit: Duration, out: &Path) -> Result<()> {
+    let (program, arguments) = line.split_first().context("no program to measure")?;
+    let start = Instant::now();
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("starting {program}"))?;
+    let group = Pid::from_raw(i32::try_from(child.id()).context("a process id")?);
+
+    // The guard ends the program at the limit; a message, or the end of the channel, tells it that it need not.
+    let (done, waiting) = mpsc::channel::<()>();
+    let guard = std::thread::spawn(move || {
+        let timed_out = |time| waiting.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout);
+        let cut = timed_out(limit);
+        if cut {
+            killpg(group, Signal::SIGTERM).ok();
+            if timed_out(GRACE) {
+                killpg(group, Signal::SIGKILL).ok();
+            }
+        }
+        cut
+    });
+    let status = child.wait()?;
+    let elapsed = start.elapsed();
+    drop(done);
+    let cut = guard.join().unwrap_or(true);
+
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let seconds = |time: nix::sys::time::TimeVal| time.num_microseconds() as f64 / 1e6;
+    let cost = Cost {
+        // What a program does while it is being ended is not counted as working time.
+        seconds: if cut { limit.as_secs_f64().min(elapsed.as_secs_f64()) } else { elapsed.as_secs_f64() },
+        user_s: seconds(usage.user_time()),
+        system_s: seconds(usage.system_time()),
+        peak_rss_bytes: u64::try_from(usage.max_rss()).unwrap_or(0) * 1024,
+        cut,
+        exit_code: status.code(),
+    };
+    std::fs::write(out, serde_json::to_vec(&cost)?)?;
+    Ok(())
+}
+
+/// Measures a command from outside: its output goes to a file beside the result.
+pub fn measure(command: &Command, limit: Duration, scratch: &Path) -> Result<(Cost, String)> {
+    let (out, log) = (scratch.with_extension("cost"), scratch.with_extension("log"));
+    let output = std::fs::File::create(&log)?;
+    let mut outer = Command::new(std::env::current_exe()?);
+    outer.args(["measure", "--limit-seconds", &limit.as_secs_f64().to_string(), "--out"]).arg(&out).arg("--");
+    outer.arg(command.get_program()).args(command.get_args());
+    if let Some(dir) = command.get_current_dir() {
+        outer.current_dir(dir);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    let status = outer.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).status()?;
+    let said = String::from_utf8_lossy(&std::fs::read(&log)?).into_owned();
+    if !status.success() {
+        anyhow::bail!("measuring {:?} failed: {said}", command.get_program());
+    }
+    let cost = serde_json::from_slice(&std::fs::read(&out)?)?;
+    Ok((cost, said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cost_of_a_program_and_of_one_that_is_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("cost");
+        let line = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
+        run(&line(&["sh", "-c", "exit 3"]), Duration::from_secs(60), &out).unwrap();
+        let cost: Cost = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
+        assert_eq!((cost.exit_code, cost.cut), (Some(3), false));
+        assert!(cost.peak_rss_bytes > 0);
+        run(&line(&["sleep", "60"]), Duration::from_millis(50), &out).unwrap();
+        let cost: Cost = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
+        assert!(cost.cut);
+        assert_eq!(cost.exit_code, None);
+    }
+}
