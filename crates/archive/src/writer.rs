@@ -267,6 +267,7 @@ mod tests {
             response_head: b"HTTP/1.1 200 OK\r\n\r\n",
             raw_body: b"body",
             revisit_of: None,
+            payload_digest: None,
             truncated: None,
             protocol: None,
             metadata: &[],
