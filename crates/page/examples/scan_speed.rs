@@ -58,17 +58,9 @@ fn main() {
 /// not tell.
 fn cpu_seconds() -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanos = told
-        .as_deref()
-        .and_then(|s| s.split(' ').next())
-        .and_then(|n| n.parse::<f64>().ok());
+    let nanos = told.as_deref().and_then(|s| s.split(' ').next()).and_then(|n| n.parse::<f64>().ok());
     nanos.map_or_else(
-        || {
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default()
-                .as_secs_f64()
-        },
+        || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
         |n| n / 1e9,
     )
 }

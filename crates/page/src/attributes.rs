@@ -146,17 +146,11 @@ pub(crate) fn walk<'b>(
         i = skip(bytes, i, SPACE);
         match *bytes.get(i)? {
             b'>' => {
-                return Some(TagEnd {
-                    next: i + 1,
-                    self_closing: false,
-                });
+                return Some(TagEnd { next: i + 1, self_closing: false });
             }
             b'/' => {
                 if *bytes.get(i + 1)? == b'>' {
-                    return Some(TagEnd {
-                        next: i + 2,
-                        self_closing: true,
-                    });
+                    return Some(TagEnd { next: i + 2, self_closing: true });
                 }
                 i += 1;
                 continue;
@@ -181,10 +175,7 @@ pub(crate) fn walk<'b>(
             }
             b'>' => {
                 found(name, i..i);
-                return Some(TagEnd {
-                    next: i + 1,
-                    self_closing: false,
-                });
+                return Some(TagEnd { next: i + 1, self_closing: false });
             }
             _ => {
                 let start = i;
@@ -209,10 +200,7 @@ fn read_name(bytes: &[u8], at: usize) -> Name<'_> {
             && let Some(written) = bytes.get(at..at + len)
             && bytes.get(at + len).is_some_and(|&b| is(b, ATTR_END))
         {
-            return Name {
-                packed: swar::small_letters(word, len),
-                written,
-            };
+            return Name { packed: swar::small_letters(word, len), written };
         }
     }
     read_long_name(bytes, at)
@@ -225,10 +213,7 @@ const LOW_BITS_OFF: u64 = 0xfcfc_fcfc_fcfc_fcfc;
 fn read_long_name(bytes: &[u8], at: usize) -> Name<'_> {
     // The first byte belongs to the name whatever it is, even `=`.
     let written = bytes.get(at..find(bytes, at + 1, ATTR_END)).unwrap_or(b"");
-    Name {
-        packed: swar::pack(written),
-        written,
-    }
+    Name { packed: swar::pack(written), written }
 }
 
 #[cfg(test)]
@@ -238,10 +223,7 @@ mod tests {
     fn all(tail: &str) -> Option<(Vec<(String, String)>, TagEnd)> {
         let mut seen = Vec::new();
         let end = walk(tail.as_bytes(), 0, |name, value| {
-            seen.push((
-                String::from_utf8_lossy(name.written).into_owned(),
-                tail[value].to_owned(),
-            ));
+            seen.push((String::from_utf8_lossy(name.written).into_owned(), tail[value].to_owned()));
         })?;
         Some((seen, end))
     }
@@ -253,28 +235,13 @@ mod tests {
     #[test]
     fn quoting_styles() {
         let (seen, end) = all(" a=\"1\" b='2' c=3 d e = 5>x").unwrap();
-        assert_eq!(
-            seen,
-            pairs(&[("a", "1"), ("b", "2"), ("c", "3"), ("d", ""), ("e", "5")])
-        );
-        assert_eq!(
-            end,
-            TagEnd {
-                next: 25,
-                self_closing: false
-            }
-        );
+        assert_eq!(seen, pairs(&[("a", "1"), ("b", "2"), ("c", "3"), ("d", ""), ("e", "5")]));
+        assert_eq!(end, TagEnd { next: 25, self_closing: false });
     }
 
     #[test]
     fn oddities() {
-        assert_eq!(
-            all("/>").unwrap().1,
-            TagEnd {
-                next: 2,
-                self_closing: true
-            }
-        );
+        assert_eq!(all("/>").unwrap().1, TagEnd { next: 2, self_closing: true });
         assert_eq!(all(" href=/>").unwrap().0, pairs(&[("href", "/")]));
         assert_eq!(all(" =x=y>").unwrap().0, pairs(&[("=x", "y")]));
         assert_eq!(all(" a\"b=1'>").unwrap().0, pairs(&[("a\"b", "1'")]));

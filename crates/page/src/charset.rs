@@ -72,27 +72,15 @@ fn decode_as<'b>(body: &'b [u8], encoding: &'static Encoding, source: CharsetSou
     if encoding == UTF_8
         && let Ok(text) = std::str::from_utf8(body)
     {
-        return Decoded {
-            text: Cow::Borrowed(text),
-            encoding: name,
-            source,
-            had_errors: false,
-        };
+        return Decoded { text: Cow::Borrowed(text), encoding: name, source, had_errors: false };
     }
     let (text, had_errors) = encoding.decode_without_bom_handling(body);
-    Decoded {
-        text,
-        encoding: name,
-        source,
-        had_errors,
-    }
+    Decoded { text, encoding: name, source, had_errors }
 }
 
 /// The encoding a `Content-Type` value names.
 fn from_content_type(value: &str) -> Option<&'static Encoding> {
-    named_in(value)
-        .and_then(|label| Encoding::for_label(label.as_bytes()))
-        .filter(|e| *e != REPLACEMENT)
+    named_in(value).and_then(|label| Encoding::for_label(label.as_bytes())).filter(|e| *e != REPLACEMENT)
 }
 
 /// The label after `charset=` in a media type or in a `<meta>` content.
@@ -101,10 +89,7 @@ fn named_in(value: &str) -> Option<&str> {
     let bytes = value.as_bytes();
     let mut at = 0;
     loop {
-        let found = bytes
-            .get(at..)?
-            .windows(WORD.len())
-            .position(|w| w.eq_ignore_ascii_case(WORD))?;
+        let found = bytes.get(at..)?.windows(WORD.len()).position(|w| w.eq_ignore_ascii_case(WORD))?;
         at = skip(bytes, at + found + WORD.len(), SPACE);
         if bytes.get(at) == Some(&b'=') {
             break;
@@ -114,9 +99,7 @@ fn named_in(value: &str) -> Option<&str> {
     let rest = value.get(at..)?;
     match bytes.get(at)? {
         quote @ (b'"' | b'\'') => rest.get(1..)?.split_once(*quote as char).map(|(label, _)| label),
-        _ => rest
-            .split(|c: char| c == ';' || c == ',' || c.is_ascii_whitespace())
-            .next(),
+        _ => rest.split(|c: char| c == ';' || c == ',' || c.is_ascii_whitespace()).next(),
     }
 }
 
@@ -152,9 +135,7 @@ fn from_declaration(body: &[u8]) -> Option<&'static Encoding> {
                 let name_at = at + if tail.get(1) == Some(&b'/') { 2 } else { 1 };
                 let name_end = super::byte_class::find(head, name_at, super::byte_class::NAME_END);
                 let is_meta = name_at == at + 1
-                    && head
-                        .get(name_at..name_end)
-                        .is_some_and(|n| n.eq_ignore_ascii_case(b"meta"));
+                    && head.get(name_at..name_end).is_some_and(|n| n.eq_ignore_ascii_case(b"meta"));
                 attributes.clear();
                 let end = walk(head, name_end, |name, value| attributes.note(name, value))?;
                 if is_meta && let Some(encoding) = from_meta(&attributes, head) {
@@ -170,18 +151,11 @@ fn from_declaration(body: &[u8]) -> Option<&'static Encoding> {
 }
 
 fn from_meta(attributes: &Attributes, head: &[u8]) -> Option<&'static Encoding> {
-    let value = |attr| {
-        attributes
-            .range(attr)
-            .and_then(|r| std::str::from_utf8(head.get(r)?).ok())
-    };
+    let value = |attr| attributes.range(attr).and_then(|r| std::str::from_utf8(head.get(r)?).ok());
     if let Some(label) = value(Attr::Charset) {
         return declared(label);
     }
-    if !value(Attr::HttpEquiv)?
-        .trim()
-        .eq_ignore_ascii_case("content-type")
-    {
+    if !value(Attr::HttpEquiv)?.trim().eq_ignore_ascii_case("content-type") {
         return None;
     }
     declared(named_in(value(Attr::Content)?)?)
@@ -233,19 +207,13 @@ mod tests {
             told(b"\xe9", Some("text/html;charset=\"ISO-8859-1\"")),
             t("é", "windows-1252", CharsetSource::Header)
         );
-        assert_eq!(
-            told(b"\xa4", Some("text/html; x=1; Charset = iso-8859-15 ;y")).0,
-            "€"
-        );
+        assert_eq!(told(b"\xa4", Some("text/html; x=1; Charset = iso-8859-15 ;y")).0, "€");
         let meta = b"<!-- <meta charset=big5> --><meta charset='windows-1251'>\xcf";
         let decoded = told(meta, Some("text/html"));
         assert!(decoded.0.ends_with('П') && decoded.2 == CharsetSource::Meta);
         let equiv = b"<html><META content='text/html; charset=koi8-r' http-equiv=Content-Type>\xd0";
         assert_eq!(told(equiv, None).1, "KOI8-R");
-        assert_eq!(
-            told(b"<?xml version='1.0' encoding='iso-8859-2'?><a>\xb1", None).1,
-            "ISO-8859-2"
-        );
+        assert_eq!(told(b"<?xml version='1.0' encoding='iso-8859-2'?><a>\xb1", None).1, "ISO-8859-2");
     }
 
     #[test]
@@ -253,11 +221,7 @@ mod tests {
         assert_eq!(told(b"<meta charset=utf-16>\xc3\xa9", None).1, "UTF-8");
         assert_eq!(
             told(b"<meta charset=nonsense>\xc3\xa9", None),
-            (
-                "<meta charset=nonsense>é".into(),
-                "UTF-8",
-                CharsetSource::Detected
-            )
+            ("<meta charset=nonsense>é".into(), "UTF-8", CharsetSource::Detected)
         );
         let mut far = vec![b' '; PRESCAN_BYTES];
         far.extend_from_slice(b"<meta charset=koi8-r>");
@@ -268,11 +232,8 @@ mod tests {
     fn detection() {
         assert_eq!(told(b"plain", None).2, CharsetSource::Default);
         assert_eq!(told("naïve café".as_bytes(), None).1, "UTF-8");
-        let (text, _, _) = (
-            encoding_rs::WINDOWS_1251.encode("Съешь же ещё этих мягких французских булок"),
-            0,
-            0,
-        );
+        let (text, _, _) =
+            (encoding_rs::WINDOWS_1251.encode("Съешь же ещё этих мягких французских булок"), 0, 0);
         assert_eq!(told(&text.0, None).1, "windows-1251");
         let cut = &"日本語のページ".as_bytes()[..10];
         assert_eq!(decode(cut, None).encoding, "UTF-8");
@@ -281,10 +242,7 @@ mod tests {
     #[test]
     fn utf8_is_borrowed() {
         assert!(matches!(decode("é".as_bytes(), None).text, Cow::Borrowed(_)));
-        assert!(matches!(
-            decode(b"ascii", Some("text/html; charset=iso-8859-1")).text,
-            Cow::Borrowed(_)
-        ));
+        assert!(matches!(decode(b"ascii", Some("text/html; charset=iso-8859-1")).text, Cow::Borrowed(_)));
         let bad = decode(b"a\xffb", Some("text/html; charset=utf-8"));
         assert!(bad.had_errors && bad.text == "a\u{fffd}b");
     }

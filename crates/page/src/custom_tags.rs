@@ -23,18 +23,14 @@ impl Pass<'_> {
             return TagId::UNNAMED;
         };
         let lower = |b: u8| b.to_ascii_lowercase();
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
-            (h ^ u64::from(lower(b))).wrapping_mul(0x100_0000_01b3)
-        });
+        let hash = name
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(lower(b))).wrapping_mul(0x100_0000_01b3));
         let size = self.custom.prepare(self.limits.max_custom_tags);
         let mut slot = (hash >> 32) as usize % size;
         let mut probes = 0;
         while let Some(index) = self.custom.slots.get(slot).and_then(|s| s.checked_sub(1)) {
-            let known = self
-                .out
-                .custom_tags
-                .get(index as usize)
-                .map_or("", |s| s.of(&self.out.arena));
+            let known = self.out.custom_tags.get(index as usize).map_or("", |s| s.of(&self.out.arena));
             if same_name(known, name) {
                 return TagId(TagId::FIRST_CUSTOM + index);
             }
@@ -67,11 +63,7 @@ impl Pass<'_> {
 const MAX_CUSTOM_TAGS: usize = (u16::MAX - TagId::FIRST_CUSTOM) as usize - 1;
 
 fn name_char(c: char) -> char {
-    if c == '\0' {
-        char::REPLACEMENT_CHARACTER
-    } else {
-        c.to_ascii_lowercase()
-    }
+    if c == '\0' { char::REPLACEMENT_CHARACTER } else { c.to_ascii_lowercase() }
 }
 
 fn same_name(known: &str, written: &str) -> bool {

@@ -36,8 +36,7 @@ impl Pass<'_> {
             }
             TagId::PRE | TagId::LISTING => self.set_preformatted(self.preformatted.saturating_add(1)),
             TagId::SVG | TagId::MATH if self.foreign.is_empty() => {
-                self.foreign
-                    .start(tag, end.self_closing, self.limits.max_foreign_depth);
+                self.foreign.start(tag, end.self_closing, self.limits.max_foreign_depth);
                 self.update_muted();
             }
             TagId::BODY => {
@@ -124,10 +123,7 @@ impl Pass<'_> {
         self.titled = true;
         let raw = self.html.get(start..end).unwrap_or("");
         let base = self.out.arena.len();
-        if self
-            .out
-            .has_room(raw.len().min(self.limits.max_title_bytes), self.limits)
-        {
+        if self.out.has_room(raw.len().min(self.limits.max_title_bytes), self.limits) {
             let mut flow = Flow::new(base, base.saturating_add(self.limits.max_title_bytes));
             flow.push(&mut self.out.arena, raw, 0..raw.len(), Reading::Rcdata);
             self.out.truncated.title = flow.full;

@@ -112,10 +112,7 @@ fn code_point(code: u32) -> char {
     ];
     match code {
         0 => char::REPLACEMENT_CHARACTER,
-        0x80..=0x9f => WINDOWS_1252
-            .get(code as usize - 0x80)
-            .copied()
-            .unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x80..=0x9f => WINDOWS_1252.get(code as usize - 0x80).copied().unwrap_or(char::REPLACEMENT_CHARACTER),
         _ => char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
     }
 }
@@ -123,24 +120,16 @@ fn code_point(code: u32) -> char {
 impl Entity {
     fn name(&self) -> &'static [u8] {
         let start = self.start as usize;
-        LIST.as_bytes()
-            .get(start..start + self.len as usize)
-            .unwrap_or(b"")
+        LIST.as_bytes().get(start..start + self.len as usize).unwrap_or(b"")
     }
 
     fn chars(&self) -> Chars {
-        Chars {
-            first: self.first,
-            second: (self.second != '\0').then_some(self.second),
-        }
+        Chars { first: self.first, second: (self.second != '\0').then_some(self.second) }
     }
 }
 
 fn find(name: &[u8]) -> Option<&'static Entity> {
-    TABLE
-        .binary_search_by(|e| e.name().cmp(name))
-        .ok()
-        .and_then(|i| TABLE.get(i))
+    TABLE.binary_search_by(|e| e.name().cmp(name)).ok().and_then(|i| TABLE.get(i))
 }
 
 const fn count_lines(bytes: &[u8]) -> usize {
@@ -157,13 +146,7 @@ const fn count_lines(bytes: &[u8]) -> usize {
 
 const fn build() -> [Entity; COUNT] {
     let bytes = LIST.as_bytes();
-    let mut table = [Entity {
-        start: 0,
-        len: 0,
-        legacy: false,
-        first: '\0',
-        second: '\0',
-    }; COUNT];
+    let mut table = [Entity { start: 0, len: 0, legacy: false, first: '\0', second: '\0' }; COUNT];
     let mut line = 0;
     let mut i = 0;
     while line < COUNT {
@@ -193,13 +176,7 @@ const fn build() -> [Entity; COUNT] {
                 code = code * 16 + if b >= b'A' { b - b'A' + 10 } else { b - b'0' } as u32;
             }
         }
-        table[line] = Entity {
-            start: start as u16,
-            len,
-            legacy,
-            first: chars[0],
-            second: chars[1],
-        };
+        table[line] = Entity { start: start as u16, len, legacy, first: chars[0], second: chars[1] };
         line += 1;
     }
     table
@@ -224,12 +201,7 @@ mod tests {
         assert_eq!(TABLE.iter().filter(|e| e.legacy).count(), 106);
         assert!(TABLE.windows(2).all(|w| w[0].name() < w[1].name()));
         assert!(TABLE.iter().all(|e| e.name().len() <= MAX_NAME_BYTES));
-        assert!(
-            TABLE
-                .iter()
-                .filter(|e| e.legacy)
-                .all(|e| LEGACY_BYTES.contains(&e.name().len()))
-        );
+        assert!(TABLE.iter().filter(|e| e.legacy).all(|e| LEGACY_BYTES.contains(&e.name().len())));
     }
 
     #[test]

@@ -130,29 +130,19 @@ impl Extract {
 
     /// The words of a link: its visible text, else the label.
     pub fn anchor(&self, link: &LinkRef) -> &str {
-        if link.anchor.is_empty() {
-            link.label.of(&self.arena)
-        } else {
-            link.anchor.of(&self.text)
-        }
+        if link.anchor.is_empty() { link.label.of(&self.arena) } else { link.anchor.of(&self.text) }
     }
 
     /// Links a reader can follow: anchors, areas and frames, refresh included.
     pub fn navigation(&self) -> impl Iterator<Item = &LinkRef> {
         self.links.iter().filter(|l| {
-            matches!(
-                l.kind,
-                LinkKind::Anchor | LinkKind::Area | LinkKind::Frame | LinkKind::Refresh
-            )
+            matches!(l.kind, LinkKind::Anchor | LinkKind::Area | LinkKind::Frame | LinkKind::Refresh)
         })
     }
 
     /// The start tags in order.
     pub fn start_tags(&self) -> impl Iterator<Item = TagId> {
-        self.events
-            .iter()
-            .filter(|e| e.kind != TagKind::End)
-            .map(|e| e.tag)
+        self.events.iter().filter(|e| e.kind != TagKind::End).map(|e| e.tag)
     }
 
     /// The name of a tag of this page, in lower case; `?` for custom names beyond the limit.
@@ -160,10 +150,7 @@ impl Extract {
         if let Some(name) = tag.known_name() {
             return name;
         }
-        let custom = tag
-            .0
-            .checked_sub(TagId::FIRST_CUSTOM)
-            .and_then(|i| self.custom_tags.get(i as usize));
+        let custom = tag.0.checked_sub(TagId::FIRST_CUSTOM).and_then(|i| self.custom_tags.get(i as usize));
         custom.map_or("?", |s| s.of(&self.arena))
     }
 }

@@ -44,13 +44,7 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub fn new(base: usize, limit: usize) -> Self {
-        Self {
-            base,
-            limit,
-            owed: Owed::Nothing,
-            keep_lines: false,
-            full: false,
-        }
+        Self { base, limit, owed: Owed::Nothing, keep_lines: false, full: false }
     }
 
     /// The next word starts a new line.
@@ -148,10 +142,7 @@ impl Flow {
     fn write_last(&mut self, out: &mut String, words: &str) {
         let separator = usize::from(self.owed != Owed::Nothing && out.len() > self.base);
         let room = self.limit.saturating_sub(out.len() + separator);
-        let kept = words
-            .get(..words.floor_char_boundary(room))
-            .unwrap_or("")
-            .trim_end_matches(' ');
+        let kept = words.get(..words.floor_char_boundary(room)).unwrap_or("").trim_end_matches(' ');
         self.full = kept.len() < words.len();
         if !kept.is_empty() {
             if separator > 0 {
@@ -181,10 +172,7 @@ fn words_end(bytes: &[u8], from: usize, end: usize) -> usize {
                 let blank_at = |at: usize| bytes.get(at) == Some(&b' ');
                 let ends = |b: u8, at: usize| is(b, TEXT_STOP) && (b != b' ' || blank_at(at - 1));
                 let rest = bytes.get(i..).unwrap_or(b"");
-                rest.iter()
-                    .enumerate()
-                    .position(|(n, &b)| ends(b, i + n))
-                    .unwrap_or(rest.len())
+                rest.iter().enumerate().position(|(n, &b)| ends(b, i + n)).unwrap_or(rest.len())
             }
         };
         i += stop;
@@ -224,8 +212,7 @@ mod tests {
     fn flow(runs: &[&str]) -> String {
         let mut out = String::new();
         let mut flow = Flow::new(0, 1000);
-        runs.iter()
-            .for_each(|r| push(&mut flow, &mut out, r, Reading::Text));
+        runs.iter().for_each(|r| push(&mut flow, &mut out, r, Reading::Text));
         out
     }
 
@@ -256,10 +243,7 @@ mod tests {
             let mut out = String::new();
             let mut flow = Flow::new(0, limit);
             push(&mut flow, &mut out, "é é é", Reading::Text);
-            assert!(
-                out.len() <= limit && "é é é".starts_with(&out) && flow.full,
-                "{limit} {out}"
-            );
+            assert!(out.len() <= limit && "é é é".starts_with(&out) && flow.full, "{limit} {out}");
         }
         let mut out = String::new();
         let mut flow = Flow::new(0, 8);

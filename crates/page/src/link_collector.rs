@@ -19,11 +19,7 @@ impl Pass<'_> {
         match tag {
             TagId::A => {
                 self.close_anchor();
-                let attr = if self.attributes.has(Attr::Href) {
-                    Attr::Href
-                } else {
-                    Attr::XlinkHref
-                };
+                let attr = if self.attributes.has(Attr::Href) { Attr::Href } else { Attr::XlinkHref };
                 self.anchor = self.link(LinkKind::Anchor, attr, Attr::Title);
             }
             TagId::AREA => drop(self.link(LinkKind::Area, Attr::Href, Attr::Alt)),
@@ -75,9 +71,7 @@ impl Pass<'_> {
 
     fn image(&mut self) {
         let html = self.html;
-        let attr = [Attr::Src, Attr::Href, Attr::XlinkHref]
-            .into_iter()
-            .find(|&a| self.attributes.has(a));
+        let attr = [Attr::Src, Attr::Href, Attr::XlinkHref].into_iter().find(|&a| self.attributes.has(a));
         let raw = match attr {
             Some(attr) => self.attributes.get(attr, html),
             None => self.attributes.get(Attr::Srcset, html).map(first_of_srcset),
@@ -101,14 +95,10 @@ impl Pass<'_> {
             return;
         };
         let kind = self.attributes.get(Attr::Type, self.html).map_or("", trim);
-        let is_feed = [
-            "application/rss+xml",
-            "application/atom+xml",
-            "application/feed+json",
-            "application/rdf+xml",
-        ]
-        .iter()
-        .any(|t| kind.get(..t.len()).is_some_and(|k| k.eq_ignore_ascii_case(t)));
+        let is_feed =
+            ["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"]
+                .iter()
+                .any(|t| kind.get(..t.len()).is_some_and(|k| k.eq_ignore_ascii_case(t)));
         let kind = match () {
             () if rel.has(Rel::CANONICAL) => LinkKind::Canonical,
             () if rel.has(Rel::STYLESHEET) => LinkKind::Stylesheet,
@@ -127,14 +117,8 @@ impl Pass<'_> {
 
     fn meta(&mut self) {
         let had_refresh = self.out.meta.refresh.is_some();
-        self.out
-            .note_meta(self.attributes, self.html, self.agent, self.limits);
-        let target = self
-            .out
-            .meta
-            .refresh
-            .filter(|_| !had_refresh)
-            .and_then(|r| r.target);
+        self.out.note_meta(self.attributes, self.html, self.agent, self.limits);
+        let target = self.out.meta.refresh.filter(|_| !had_refresh).and_then(|r| r.target);
         if let Some(href) = target {
             self.add(LinkKind::Refresh, href, Span::default(), Rel::default());
         }
@@ -148,10 +132,7 @@ impl Pass<'_> {
     /// Notes a link; its index, unless a limit stands against it.
     fn push_link(&mut self, kind: LinkKind, raw: &str, label: Attr) -> Option<usize> {
         // Embedded data is no address.
-        if trim(raw)
-            .get(..5)
-            .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
-        {
+        if trim(raw).get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
             return None;
         }
         if self.out.links.len() >= self.limits.max_links {
@@ -163,10 +144,7 @@ impl Pass<'_> {
             .attributes
             .get(label, self.html)
             .map_or(Span::default(), |l| self.out.keep_text(l, self.limits));
-        let rel = self
-            .attributes
-            .get(Attr::Rel, self.html)
-            .map_or(Rel::default(), Rel::parse);
+        let rel = self.attributes.get(Attr::Rel, self.html).map_or(Rel::default(), Rel::parse);
         self.add(kind, href, label, rel)
     }
 

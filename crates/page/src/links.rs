@@ -114,10 +114,7 @@ impl Rel {
 
     /// The words whose flags are set, each once.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
-        Self::WORDS
-            .into_iter()
-            .filter(move |(w, f)| *w != "previous" && self.has(*f))
-            .map(|(w, _)| w)
+        Self::WORDS.into_iter().filter(move |(w, f)| *w != "previous" && self.has(*f)).map(|(w, _)| w)
     }
 }
 

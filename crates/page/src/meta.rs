@@ -100,10 +100,7 @@ impl Meta {
     pub(crate) fn clear(&mut self) {
         let mut dates = std::mem::take(&mut self.dates);
         dates.clear();
-        *self = Self {
-            dates,
-            ..Self::default()
-        };
+        *self = Self { dates, ..Self::default() };
     }
 }
 
@@ -116,9 +113,8 @@ impl Extract {
         if let Some(header) = attributes.get(Attr::HttpEquiv, source) {
             self.note_http_equiv(header, content, limits);
         }
-        let name = [Attr::Name, Attr::Property, Attr::Itemprop]
-            .iter()
-            .find_map(|&a| attributes.get(a, source));
+        let name =
+            [Attr::Name, Attr::Property, Attr::Itemprop].iter().find_map(|&a| attributes.get(a, source));
         let Some(name) = name.map(str::trim) else { return };
         if !agent.is_empty() && name.eq_ignore_ascii_case(agent) {
             return self.note_robots(content, limits);
@@ -195,19 +191,9 @@ fn parse_refresh(content: &str) -> Option<(u32, Option<std::ops::Range<usize>>)>
     if digits == 0 && !starts_with_dot {
         return None;
     }
-    let delay = content.get(..digits).map_or(0, |d| {
-        if d.is_empty() {
-            0
-        } else {
-            d.parse().unwrap_or(u32::MAX)
-        }
-    });
-    let mut at = digits
-        + bytes
-            .iter()
-            .skip(digits)
-            .take_while(|b| b.is_ascii_digit() || **b == b'.')
-            .count();
+    let delay =
+        content.get(..digits).map_or(0, |d| if d.is_empty() { 0 } else { d.parse().unwrap_or(u32::MAX) });
+    let mut at = digits + bytes.iter().skip(digits).take_while(|b| b.is_ascii_digit() || **b == b'.').count();
     match bytes.get(at) {
         None => return Some((delay, None)),
         Some(b';' | b',') | Some(b' ' | b'\x0c') => {}
@@ -219,10 +205,7 @@ fn parse_refresh(content: &str) -> Option<(u32, Option<std::ops::Range<usize>>)>
     if at >= bytes.len() {
         return Some((delay, None));
     }
-    if bytes
-        .get(at..at + 3)
-        .is_some_and(|w| w.eq_ignore_ascii_case(b"url"))
-    {
+    if bytes.get(at..at + 3).is_some_and(|w| w.eq_ignore_ascii_case(b"url")) {
         let equals = skip(bytes, at + 3, SPACE);
         if bytes.get(equals) == Some(&b'=') {
             at = skip(bytes, equals + 1, SPACE);
@@ -231,11 +214,7 @@ fn parse_refresh(content: &str) -> Option<(u32, Option<std::ops::Range<usize>>)>
     let mut end = bytes.len();
     if let Some(quote @ (b'"' | b'\'')) = bytes.get(at) {
         at += 1;
-        end = bytes
-            .iter()
-            .skip(at)
-            .position(|b| b == quote)
-            .map_or(end, |n| at + n);
+        end = bytes.iter().skip(at).position(|b| b == quote).map_or(end, |n| at + n);
     }
     Some((delay, Some(at..end)))
 }

@@ -60,13 +60,8 @@ fn is_tag(bytes: &[u8], at: usize, opening: &[u8], name: &[u8]) -> bool {
     let name_at = at + opening.len();
     let end = name_at + name.len();
     bytes.get(at..name_at) == Some(opening)
-        && bytes
-            .get(name_at..end)
-            .is_some_and(|n| n.eq_ignore_ascii_case(name))
-        && matches!(
-            bytes.get(end),
-            Some(b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' | b'/' | b'>')
-        )
+        && bytes.get(name_at..end).is_some_and(|n| n.eq_ignore_ascii_case(name))
+        && matches!(bytes.get(end), Some(b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' | b'/' | b'>'))
 }
 
 /// The position after a comment whose content starts at `from` (after `<!--`).

@@ -95,14 +95,9 @@ impl RobotsDirectives {
 }
 
 fn has_value(name: &str) -> bool {
-    [
-        "unavailable_after",
-        "max-snippet",
-        "max-image-preview",
-        "max-video-preview",
-    ]
-    .iter()
-    .any(|n| name.eq_ignore_ascii_case(n))
+    ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"]
+        .iter()
+        .any(|n| name.eq_ignore_ascii_case(n))
 }
 
 #[cfg(test)]
@@ -135,10 +130,7 @@ mod tests {
     #[test]
     fn dates_may_hold_commas() {
         let d = meta("unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, noindex");
-        assert_eq!(
-            d.unavailable_after.as_deref(),
-            Some("Wed, 25 Jun 2031 15:00:00 GMT")
-        );
+        assert_eq!(d.unavailable_after.as_deref(), Some("Wed, 25 Jun 2031 15:00:00 GMT"));
         assert!(d.noindex);
         let d = header("unavailable_after: 2031-06-25, nofollow");
         assert_eq!(d.unavailable_after.as_deref(), Some("2031-06-25"));

@@ -28,10 +28,7 @@ pub struct Scanner {
 
 impl Scanner {
     pub fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            ..Self::default()
-        }
+        Self { limits, ..Self::default() }
     }
 
     /// Lets pages address us by `name` in `<meta>`, beside `robots`.
@@ -144,26 +141,14 @@ impl Pass<'_> {
             walk(self.bytes, name_end, |_, _| {})
         } else {
             self.attributes.clear();
-            walk(self.bytes, name_end, |name, value| {
-                self.attributes.note(name, value)
-            })
+            walk(self.bytes, name_end, |name, value| self.attributes.note(name, value))
         };
         let Some(end) = end else { return self.bytes.len() };
         let tag = tag.unwrap_or_else(|| self.custom_tag(name_at, name_end));
-        self.event(
-            open,
-            tag,
-            if end.self_closing {
-                TagKind::StartSelfClosing
-            } else {
-                TagKind::Start
-            },
-        );
+        self.event(open, tag, if end.self_closing { TagKind::StartSelfClosing } else { TagKind::Start });
         let mut foreign = false;
         if !self.foreign.is_empty() {
-            foreign = self
-                .foreign
-                .start(tag, end.self_closing, self.limits.max_foreign_depth);
+            foreign = self.foreign.start(tag, end.self_closing, self.limits.max_foreign_depth);
             self.update_muted();
         }
         if flags & BLOCK != 0 {
@@ -221,12 +206,7 @@ impl Pass<'_> {
     fn event(&mut self, open: usize, tag: TagId, kind: TagKind) {
         if self.out.events.len() < self.limits.max_tag_events {
             let text_at = self.out.text.len() as u32;
-            self.out.events.push(TagEvent {
-                text_at,
-                source_at: open as u32,
-                tag,
-                kind,
-            });
+            self.out.events.push(TagEvent { text_at, source_at: open as u32, tag, kind });
         } else {
             self.out.truncated.tag_events = true;
         }
@@ -248,10 +228,7 @@ impl Pass<'_> {
 
     /// After the next `>`: bogus comments and document types.
     fn after_angle(&self, from: usize) -> usize {
-        self.bytes
-            .get(from..)
-            .and_then(|tail| memchr(b'>', tail))
-            .map_or(self.bytes.len(), |n| from + n + 1)
+        self.bytes.get(from..).and_then(|tail| memchr(b'>', tail)).map_or(self.bytes.len(), |n| from + n + 1)
     }
 
     fn declaration(&mut self, open: usize) -> usize {

@@ -98,20 +98,9 @@ pub fn parse(text: &str) -> Option<Listing> {
 }
 
 fn plain(text: &str) -> Option<Listing> {
-    let mut listing = Listing {
-        kind: ListKind::Text,
-        entries: Vec::new(),
-        truncated: false,
-    };
-    for line in text
-        .lines()
-        .map(trim)
-        .filter(|l| l.starts_with("http://") || l.starts_with("https://"))
-    {
-        listing.add(Entry {
-            loc: line.to_owned(),
-            ..Entry::default()
-        });
+    let mut listing = Listing { kind: ListKind::Text, entries: Vec::new(), truncated: false };
+    for line in text.lines().map(trim).filter(|l| l.starts_with("http://") || l.starts_with("https://")) {
+        listing.add(Entry { loc: line.to_owned(), ..Entry::default() });
     }
     (!listing.entries.is_empty()).then_some(listing)
 }
@@ -123,11 +112,7 @@ fn entries(reader: Reader<'_>, kind: ListKind) -> Listing {
         ListKind::Rss => "item",
         ListKind::Atom | ListKind::Text => "entry",
     };
-    let mut listing = Listing {
-        kind,
-        entries: Vec::new(),
-        truncated: false,
-    };
+    let mut listing = Listing { kind, entries: Vec::new(), truncated: false };
     let mut depth = 0usize;
     // The entry being read, the depth it was opened at, and a fallback address.
     let mut open: Option<(Entry, usize, Option<String>)> = None;
@@ -135,11 +120,7 @@ fn entries(reader: Reader<'_>, kind: ListKind) -> Listing {
     let mut value = String::new();
     for token in reader {
         match token {
-            Token::Start {
-                name,
-                attributes,
-                empty,
-            } => {
+            Token::Start { name, attributes, empty } => {
                 let name = local(name);
                 if let Some((entry, at, _)) = &mut open {
                     if kind == ListKind::Atom && name == "link" && depth == *at + 1 {
@@ -237,10 +218,7 @@ fn change_freq(value: &str) -> Option<ChangeFreq> {
         ("yearly", ChangeFreq::Yearly),
         ("never", ChangeFreq::Never),
     ];
-    WORDS
-        .iter()
-        .find(|(w, _)| value.eq_ignore_ascii_case(w))
-        .map(|&(_, f)| f)
+    WORDS.iter().find(|(w, _)| value.eq_ignore_ascii_case(w)).map(|&(_, f)| f)
 }
 
 /// `<link href rel>`: the page itself is the one with `rel=alternate` or none.

@@ -91,23 +91,10 @@ fn unstated(head: &[u8]) -> ContentKind {
 }
 
 fn signature(head: &[u8]) -> Option<ContentKind> {
-    const IMAGES: [&[u8]; 7] = [
-        b"\x89PNG\r\n\x1a\n",
-        b"\xff\xd8\xff",
-        b"GIF87a",
-        b"GIF89a",
-        b"BM\0",
-        b"II*\0",
-        b"\0\0\x01\0",
-    ];
-    const OTHERS: [&[u8]; 6] = [
-        b"PK\x03\x04",
-        b"\x1f\x8b\x08",
-        b"Rar!\x1a\x07",
-        b"7z\xbc\xaf\x27\x1c",
-        b"OggS\0",
-        b"ID3\x03",
-    ];
+    const IMAGES: [&[u8]; 7] =
+        [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM\0", b"II*\0", b"\0\0\x01\0"];
+    const OTHERS: [&[u8]; 6] =
+        [b"PK\x03\x04", b"\x1f\x8b\x08", b"Rar!\x1a\x07", b"7z\xbc\xaf\x27\x1c", b"OggS\0", b"ID3\x03"];
     if head.starts_with(b"%PDF-") {
         return Some(ContentKind::Pdf);
     }
@@ -115,10 +102,7 @@ fn signature(head: &[u8]) -> Option<ContentKind> {
     if webp || IMAGES.iter().any(|s| head.starts_with(s)) {
         return Some(ContentKind::Image);
     }
-    OTHERS
-        .iter()
-        .any(|s| head.starts_with(s))
-        .then_some(ContentKind::Other)
+    OTHERS.iter().any(|s| head.starts_with(s)).then_some(ContentKind::Other)
 }
 
 fn markup(head: &[u8]) -> Option<ContentKind> {
@@ -151,8 +135,7 @@ fn markup(head: &[u8]) -> Option<ContentKind> {
     }
     let tag = rest.strip_prefix(b"<")?;
     let is = |name: &str| {
-        tag.get(..name.len())
-            .is_some_and(|t| t.eq_ignore_ascii_case(name.as_bytes()))
+        tag.get(..name.len()).is_some_and(|t| t.eq_ignore_ascii_case(name.as_bytes()))
             && tag.get(name.len()).is_none_or(|b| !b.is_ascii_alphanumeric())
     };
     if HTML.iter().any(|name| is(name)) {
@@ -178,9 +161,7 @@ fn xml_kind(head: &[u8]) -> ContentKind {
             }
             Some(b'!' | b'?') => {}
             Some(_) => {
-                let end = rest
-                    .iter()
-                    .position(|b| b.is_ascii_whitespace() || matches!(b, b'>' | b'/'));
+                let end = rest.iter().position(|b| b.is_ascii_whitespace() || matches!(b, b'>' | b'/'));
                 let name = rest.get(..end.unwrap_or(rest.len())).unwrap_or(b"");
                 let local = name.rsplit(|&b| b == b':').next().unwrap_or(name);
                 let is = |known: &[&[u8]]| known.iter().any(|k| local.eq_ignore_ascii_case(k));
@@ -205,10 +186,7 @@ fn without_mark(head: &[u8]) -> &[u8] {
 /// Control characters that no text has.
 fn is_binary(head: &[u8]) -> bool {
     let utf16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
-    !utf16
-        && head
-            .iter()
-            .any(|&b| matches!(b, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f))
+    !utf16 && head.iter().any(|&b| matches!(b, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f))
 }
 
 #[cfg(test)]
@@ -221,11 +199,7 @@ mod tests {
             (Some("text/html; charset=x"), b"anything", ContentKind::Html),
             (Some("text/html"), b"%PDF-1.4", ContentKind::Pdf),
             (Some("text/html"), b"\x89PNG\r\n\x1a\n", ContentKind::Image),
-            (
-                Some("Application/XML"),
-                b"<?xml version='1.0'?><!-- c --><urlset>",
-                ContentKind::Sitemap,
-            ),
+            (Some("Application/XML"), b"<?xml version='1.0'?><!-- c --><urlset>", ContentKind::Sitemap),
             (Some("text/xml"), b"<rss version='2.0'>", ContentKind::Feed),
             (Some("text/xml"), b"<rdf:RDF xmlns='x'>", ContentKind::Feed),
             (Some("text/xml"), b"<x/>", ContentKind::Xml),

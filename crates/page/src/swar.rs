@@ -12,10 +12,7 @@ const SHORT_WORDS: usize = 3;
 /// The eight bytes at `at`, the first of them lowest; `None` nearer than that to the end.
 #[inline(always)]
 pub(crate) fn load(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes
-        .get(at..)?
-        .first_chunk::<8>()
-        .map(|chunk| u64::from_le_bytes(*chunk))
+    bytes.get(at..)?.first_chunk::<8>().map(|chunk| u64::from_le_bytes(*chunk))
 }
 
 /// Marks bytes less than `limit` (at most 128). Marks above the first may be false.
@@ -103,14 +100,8 @@ mod tests {
                 assert_eq!(first(below(word, limit)), expected);
             }
             let byte = bytes[(seed >> 60) as usize % 8];
-            assert_eq!(
-                first(equal(word, byte)),
-                bytes.iter().position(|b| *b == byte).unwrap_or(8)
-            );
-            assert_eq!(
-                needs_decoding(&bytes),
-                bytes.iter().any(|&b| b < 0x20 || b == b'&')
-            );
+            assert_eq!(first(equal(word, byte)), bytes.iter().position(|b| *b == byte).unwrap_or(8));
+            assert_eq!(needs_decoding(&bytes), bytes.iter().any(|&b| b < 0x20 || b == b'&'));
         }
     }
 

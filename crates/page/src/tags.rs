@@ -76,11 +76,7 @@ pub(crate) fn find_packed(packed: u64) -> Option<TagId> {
 /// The known element of a name in any case.
 #[cold]
 pub(crate) fn find_written(name: &[u8]) -> Option<TagId> {
-    if name.len() > 8 {
-        long_name(name)
-    } else {
-        find_packed(swar::pack(name))
-    }
+    if name.len() > 8 { long_name(name) } else { find_packed(swar::pack(name)) }
 }
 
 fn long_name(written: &[u8]) -> Option<TagId> {
@@ -94,10 +90,7 @@ fn long_name(written: &[u8]) -> Option<TagId> {
         TagId::PLAINTEXT,
         TagId::SEMANTICS,
     ];
-    LONG.into_iter().find(|t| {
-        t.known_name()
-            .is_some_and(|n| n.as_bytes().eq_ignore_ascii_case(written))
-    })
+    LONG.into_iter().find(|t| t.known_name().is_some_and(|n| n.as_bytes().eq_ignore_ascii_case(written)))
 }
 
 #[inline(always)]
@@ -112,10 +105,7 @@ const fn build() -> [(u64, u16); 1 << SLOT_BITS] {
         let name = NAMES[id].as_bytes();
         if name.len() <= 8 {
             let packed = swar::pack(name);
-            assert!(
-                slots[slot(packed)].0 == 0,
-                "two names share a slot: search for another multiplier"
-            );
+            assert!(slots[slot(packed)].0 == 0, "two names share a slot: search for another multiplier");
             slots[slot(packed)] = (packed, id as u16);
         }
         id += 1;

@@ -60,9 +60,7 @@ impl Extract {
                 continue;
             }
             let reference = if b == b'&' {
-                bytes
-                    .get(i..)
-                    .and_then(|t| entities::decode(t, Context::Attribute))
+                bytes.get(i..).and_then(|t| entities::decode(t, Context::Attribute))
             } else {
                 None
             };
@@ -86,9 +84,7 @@ impl Extract {
             arena.extend(chars.and_then(|c| c.second));
         }
         arena.push_str(raw.get(copied..).unwrap_or(""));
-        let trimmed = arena
-            .trim_end_matches(|c: char| c.is_ascii() && is(c as u8, SPACE))
-            .len();
+        let trimmed = arena.trim_end_matches(|c: char| c.is_ascii() && is(c as u8, SPACE)).len();
         arena.truncate(trimmed.max(start));
     }
 }
@@ -100,11 +96,7 @@ mod tests {
     fn href(raw: &str) -> String {
         let mut extract = Extract::new();
         extract.arena.push_str("before ");
-        extract
-            .keep_href(raw, &Limits::default())
-            .unwrap()
-            .of(&extract.arena)
-            .to_owned()
+        extract.keep_href(raw, &Limits::default()).unwrap().of(&extract.arena).to_owned()
     }
 
     #[test]
@@ -121,17 +113,11 @@ mod tests {
     #[test]
     fn too_long_is_no_address() {
         let mut extract = Extract::new();
-        let limits = Limits {
-            max_attribute_bytes: 4,
-            ..Limits::default()
-        };
+        let limits = Limits { max_attribute_bytes: 4, ..Limits::default() };
         assert_eq!(extract.keep_href("12345", &limits), None);
         assert!(extract.truncated.attributes);
         assert_eq!(extract.keep_text("12345 7", &limits).of(&extract.arena), "1234");
-        let limits = Limits {
-            max_arena_bytes: 10,
-            ..Limits::default()
-        };
+        let limits = Limits { max_arena_bytes: 10, ..Limits::default() };
         assert_eq!(extract.keep_href("1234", &limits), None);
         assert!(extract.truncated.arena);
     }

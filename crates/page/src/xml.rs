@@ -40,9 +40,7 @@ impl<'x> Reader<'x> {
     /// Passes over everything up to and with `end`; what was passed, without it.
     fn take_past(&mut self, from: usize, end: &str) -> &'x str {
         let rest = self.rest;
-        let found = rest
-            .get(from..)
-            .and_then(|t| memchr::memmem::find(t.as_bytes(), end.as_bytes()));
+        let found = rest.get(from..).and_then(|t| memchr::memmem::find(t.as_bytes(), end.as_bytes()));
         let stop = found.map_or(rest.len(), |n| from + n);
         self.take(stop + end.len());
         rest.get(from..stop).unwrap_or("")
@@ -59,18 +57,12 @@ impl<'x> Iterator for Reader<'x> {
             }
             if !self.rest.starts_with('<') {
                 let end = memchr::memchr(b'<', self.rest.as_bytes()).unwrap_or(self.rest.len());
-                return Some(Token::Text {
-                    text: self.take(end),
-                    raw: false,
-                });
+                return Some(Token::Text { text: self.take(end), raw: false });
             }
             if self.rest.starts_with("<!--") {
                 self.take_past(4, "-->");
             } else if self.rest.starts_with("<![CDATA[") {
-                return Some(Token::Text {
-                    text: self.take_past(9, "]]>"),
-                    raw: true,
-                });
+                return Some(Token::Text { text: self.take_past(9, "]]>"), raw: true });
             } else if self.rest.starts_with("<?") {
                 self.take_past(2, "?>");
             } else if self.rest.starts_with("<!") {
@@ -104,15 +96,9 @@ impl<'x> Reader<'x> {
         let inside = rest.get(1..end).unwrap_or("");
         let empty = inside.ends_with('/');
         let inside = inside.strip_suffix('/').unwrap_or(inside);
-        let name_end = inside
-            .find(|c: char| c.is_ascii_whitespace())
-            .unwrap_or(inside.len());
+        let name_end = inside.find(|c: char| c.is_ascii_whitespace()).unwrap_or(inside.len());
         let (name, attributes) = inside.split_at(name_end);
-        Token::Start {
-            name,
-            attributes,
-            empty,
-        }
+        Token::Start { name, attributes, empty }
     }
 }
 
@@ -127,48 +113,19 @@ mod tests {
         assert_eq!(
             tokens,
             [
-                Token::Start {
-                    name: "a",
-                    attributes: " b='>'",
-                    empty: false
-                },
-                Token::Text {
-                    text: "t",
-                    raw: false
-                },
-                Token::Text {
-                    text: "<&",
-                    raw: true
-                },
-                Token::Start {
-                    name: "d",
-                    attributes: "",
-                    empty: true
-                },
+                Token::Start { name: "a", attributes: " b='>'", empty: false },
+                Token::Text { text: "t", raw: false },
+                Token::Text { text: "<&", raw: true },
+                Token::Start { name: "d", attributes: "", empty: true },
                 Token::End { name: "a" },
-                Token::Start {
-                    name: "",
-                    attributes: "",
-                    empty: false
-                },
+                Token::Start { name: "", attributes: "", empty: false },
             ]
         );
     }
 
     #[test]
     fn any_text_comes_to_an_end() {
-        for text in [
-            "<",
-            "<!",
-            "<!--",
-            "<![CDATA[",
-            "</",
-            "<a b='",
-            "é<é",
-            "<?",
-            "]]>",
-            "<!-->",
-        ] {
+        for text in ["<", "<!", "<!--", "<![CDATA[", "</", "<a b='", "é<é", "<?", "]]>", "<!-->"] {
             assert!(Reader::new(text).count() <= text.len());
         }
     }

@@ -14,10 +14,7 @@ fn scan_with(html: &str, limits: Limits) -> Extract {
 
 /// Kind, address, words, visibility, position.
 fn links(page: &Extract) -> Vec<(LinkKind, &str, &str, u8, u8)> {
-    page.links
-        .iter()
-        .map(|l| (l.kind, page.href(l), page.anchor(l), l.visibility, l.position))
-        .collect()
+    page.links.iter().map(|l| (l.kind, page.href(l), page.anchor(l), l.visibility, l.position)).collect()
 }
 
 #[test]
@@ -30,23 +27,11 @@ fn text_has_one_line_per_block() {
         "a<script>no</script><style>no</style><!-- no --><noscript>no</noscript><template>no</template><svg><text>no</text></svg>b",
     );
     assert_eq!(page.text, "ab");
-    assert_eq!(
-        scan("<pre>fn main() {\n    x\n\n}</pre>y\nz").text,
-        "fn main() {\nx\n}\ny z"
-    );
-    assert_eq!(
-        scan("<p>a&nbsp;b &lt;c&gt; &eacute;&#x20ac;</p>").text,
-        "a\u{a0}b <c> é€"
-    );
+    assert_eq!(scan("<pre>fn main() {\n    x\n\n}</pre>y\nz").text, "fn main() {\nx\n}\ny z");
+    assert_eq!(scan("<p>a&nbsp;b &lt;c&gt; &eacute;&#x20ac;</p>").text, "a\u{a0}b <c> é€");
     assert_eq!(scan("<math><mi>x</mi><mo>+</mo></math>").text, "x+");
-    assert_eq!(
-        scan("<svg><foreignObject><p>seen</foreignObject><desc>not</desc></svg>").text,
-        "seen"
-    );
-    assert_eq!(
-        scan("<title>t</title><textarea>no</textarea><xmp><b> &amp;\nx</xmp>").text,
-        "<b> &amp;\nx"
-    );
+    assert_eq!(scan("<svg><foreignObject><p>seen</foreignObject><desc>not</desc></svg>").text, "seen");
+    assert_eq!(scan("<title>t</title><textarea>no</textarea><xmp><b> &amp;\nx</xmp>").text, "<b> &amp;\nx");
 }
 
 #[test]
@@ -55,10 +40,7 @@ fn anchors_know_their_words_and_looks() {
         "<a href=1>plain</a> <b><a href=2>bold</a></b> <a href=3><em>slanted</em></a> <strong><a href=4>x <i>both</i></a></strong> \
          <a name=n>none</a> <a href=5><img src=i.png alt='a picture'></a>",
     );
-    let seen: Vec<_> = links(&page)
-        .into_iter()
-        .map(|(k, h, a, v, _)| (k, h, a, v))
-        .collect();
+    let seen: Vec<_> = links(&page).into_iter().map(|(k, h, a, v, _)| (k, h, a, v)).collect();
     assert_eq!(
         seen,
         [
@@ -78,11 +60,7 @@ fn anchors_know_their_third() {
     assert_eq!(links(&page).iter().map(|l| l.4).collect::<Vec<_>>(), [3, 2, 1]);
     assert_eq!(links(&scan("<a href=1></a>"))[0].4, 3);
     let page = scan("<p>words words words</p><a href=x></a>");
-    assert_eq!(
-        links(&page)[0].4,
-        1,
-        "a link behind all words is in the last third"
-    );
+    assert_eq!(links(&page)[0].4, 1, "a link behind all words is in the last third");
 }
 
 #[test]
@@ -151,31 +129,19 @@ fn metadata() {
          <meta name=otherbot content=noindex><time datetime=2024-03-04>x</time><script type='application/ld+json'>{\"a\":1}</script>",
     );
     let arena = |s: lycosa_page::Span| s.of(&page.arena).to_owned();
-    assert_eq!(
-        (page.title(), page.lang(), page.base_href()),
-        ("A & B", "pt-BR", Some("/b/"))
-    );
+    assert_eq!((page.title(), page.lang(), page.base_href()), ("A & B", "pt-BR", Some("/b/")));
     assert_eq!(
         (arena(page.meta.description), arena(page.meta.keywords)),
         ("own words".into(), "a, b".into())
     );
-    assert_eq!(
-        (arena(page.meta.author), arena(page.meta.generator)),
-        ("Ann".into(), "G".into())
-    );
+    assert_eq!((arena(page.meta.author), arena(page.meta.generator)), ("Ann".into(), "G".into()));
     let dates: Vec<_> = page.meta.dates.iter().map(|d| (d.kind, arena(d.value))).collect();
     assert_eq!(
         dates,
-        [
-            (DateKind::Published, "2024-01-02".into()),
-            (DateKind::Modified, "2024-02-03".into())
-        ]
+        [(DateKind::Published, "2024-01-02".into()), (DateKind::Modified, "2024-02-03".into())]
     );
     assert!(page.meta.robots.noarchive && page.meta.robots.nofollow && !page.meta.robots.noindex);
-    assert_eq!(
-        page.times.iter().map(|t| arena(*t)).collect::<Vec<_>>(),
-        ["2024-03-04"]
-    );
+    assert_eq!(page.times.iter().map(|t| arena(*t)).collect::<Vec<_>>(), ["2024-03-04"]);
     assert_eq!(page.json_ld.len(), 1);
 }
 
@@ -188,11 +154,7 @@ fn json_ld_is_a_span_of_the_source() {
 #[test]
 fn headings_and_their_words() {
     let page = scan("<h1>One</h1>a<h3>Two <b>b</b><h2>Three</h6>c<h4></h4><h5>open");
-    let seen: Vec<_> = page
-        .headings
-        .iter()
-        .map(|h| (h.level, h.text.of(&page.text)))
-        .collect();
+    let seen: Vec<_> = page.headings.iter().map(|h| (h.level, h.text.of(&page.text))).collect();
     assert_eq!(seen, [(1, "One"), (3, "Two b"), (2, "Three"), (5, "open")]);
 }
 
@@ -210,11 +172,7 @@ fn the_tag_sequence_of_the_golden_example() {
 #[test]
 fn events_place_tags_in_the_text() {
     let page = scan("<p>one <b>two</b><x-y/></p>");
-    let seen: Vec<_> = page
-        .events
-        .iter()
-        .map(|e| (page.tag_name(e.tag), e.kind, e.text_at))
-        .collect();
+    let seen: Vec<_> = page.events.iter().map(|e| (page.tag_name(e.tag), e.kind, e.text_at)).collect();
     assert_eq!(
         seen,
         [
@@ -232,19 +190,9 @@ fn events_lead_back_to_the_source() {
     let html = "<p>x</p>é<DIV ID=a Class='b &amp; c' class=d>y</DIV>";
     let page = scan(html);
     let div = page.events.iter().find(|e| e.tag == TagId::DIV).unwrap();
-    assert_eq!(
-        (div.attribute(html, "class"), div.attribute(html, "id")),
-        (Some("b &amp; c"), Some("a"))
-    );
-    assert_eq!(
-        (div.attribute(html, "role"), page.events[0].attribute(html, "id")),
-        (None, None)
-    );
-    assert!(
-        page.events
-            .iter()
-            .all(|e| html[e.source_at as usize..].starts_with('<'))
-    );
+    assert_eq!((div.attribute(html, "class"), div.attribute(html, "id")), (Some("b &amp; c"), Some("a")));
+    assert_eq!((div.attribute(html, "role"), page.events[0].attribute(html, "id")), (None, None));
+    assert!(page.events.iter().all(|e| html[e.source_at as usize..].starts_with('<')));
 }
 
 /// A page like the last needs no more memory than the last.
@@ -275,10 +223,7 @@ fn buffers_are_kept() {
 
 #[test]
 fn custom_tags_are_numbered_up_to_the_limit() {
-    let limits = Limits {
-        max_custom_tags: 2,
-        ..Limits::default()
-    };
+    let limits = Limits { max_custom_tags: 2, ..Limits::default() };
     let page = scan_with("<x-a><X-B><x-c><x-a>", limits);
     let names: Vec<_> = page.start_tags().map(|t| page.tag_name(t)).collect();
     assert_eq!(names, ["x-a", "x-b", "?", "x-a"]);
@@ -287,13 +232,8 @@ fn custom_tags_are_numbered_up_to_the_limit() {
 
 #[test]
 fn limits_are_told() {
-    let limits = Limits {
-        max_links: 2,
-        max_headings: 1,
-        max_tag_events: 4,
-        max_title_bytes: 3,
-        ..Limits::default()
-    };
+    let limits =
+        Limits { max_links: 2, max_headings: 1, max_tag_events: 4, max_title_bytes: 3, ..Limits::default() };
     let page = scan_with(
         "<title>abcdef</title><h1>a</h1><h2>b</h2><a href=1></a><a href=2></a><a href=3></a>",
         limits,
@@ -301,30 +241,11 @@ fn limits_are_told() {
     assert!(
         page.truncated.links && page.truncated.headings && page.truncated.tag_events && page.truncated.title
     );
-    assert_eq!(
-        (
-            page.links.len(),
-            page.headings.len(),
-            page.events.len(),
-            page.title()
-        ),
-        (2, 1, 4, "abc")
-    );
-    let page = scan_with(
-        "<p>some text <a href=x>here</a>",
-        Limits {
-            max_text_bytes: 6,
-            ..Limits::default()
-        },
-    );
+    assert_eq!((page.links.len(), page.headings.len(), page.events.len(), page.title()), (2, 1, 4, "abc"));
+    let page =
+        scan_with("<p>some text <a href=x>here</a>", Limits { max_text_bytes: 6, ..Limits::default() });
     assert!(page.truncated.text && page.text == "some t" && page.truncated.any());
-    let page = scan_with(
-        "<p>é<b>",
-        Limits {
-            max_html_bytes: 4,
-            ..Limits::default()
-        },
-    );
+    let page = scan_with("<p>é<b>", Limits { max_html_bytes: 4, ..Limits::default() });
     assert!(page.truncated.html && page.text.is_empty());
     assert!(!scan("<p>a").truncated.any());
 }

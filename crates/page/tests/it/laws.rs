@@ -66,18 +66,9 @@ fn check(page: &Extract, source: &str, limits: &Limits) {
         );
     }
     assert!(page.events.is_sorted_by_key(|e| e.text_at));
-    assert!(
-        page.events
-            .iter()
-            .all(|e| page.text.is_char_boundary(e.text_at as usize))
-    );
+    assert!(page.events.iter().all(|e| page.text.is_char_boundary(e.text_at as usize)));
     assert!(page.json_ld.iter().all(|s| inside(*s, source)));
-    assert!(
-        page.times
-            .iter()
-            .chain(&page.custom_tags)
-            .all(|s| inside(*s, &page.arena))
-    );
+    assert!(page.times.iter().chain(&page.custom_tags).all(|s| inside(*s, &page.arena)));
     assert!(!page.text.starts_with([' ', '\n']) && !page.text.ends_with([' ', '\n']));
     for pair in ["  ", " \n", "\n ", "\n\n", "\t", "\r"] {
         assert!(!page.text.contains(pair), "{:?} in {:?}", pair, page.text);

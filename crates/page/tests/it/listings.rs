@@ -3,11 +3,7 @@
 use lycosa_page::sitemap::{ChangeFreq, ListKind, MAX_ENTRIES, MAX_LOC_BYTES, parse};
 
 fn locs(text: &str) -> Vec<String> {
-    parse(text)
-        .into_iter()
-        .flat_map(|listing| listing.entries)
-        .map(|e| e.loc)
-        .collect()
+    parse(text).into_iter().flat_map(|listing| listing.entries).map(|e| e.loc).collect()
 }
 
 #[test]
@@ -20,32 +16,17 @@ fn url_sets() {
     assert_eq!(listing.kind, ListKind::UrlSet);
     assert_eq!(listing.entries.len(), 2);
     let first = &listing.entries[0];
-    assert_eq!(
-        (first.loc.as_str(), first.lastmod.as_deref()),
-        ("http://a/?x=1&y=2", Some("2024-01-02"))
-    );
-    assert_eq!(
-        (first.changefreq, first.priority),
-        (Some(ChangeFreq::Weekly), Some(0.8))
-    );
-    assert_eq!(
-        (listing.entries[1].loc.as_str(), listing.entries[1].priority),
-        ("http://a/b", None)
-    );
+    assert_eq!((first.loc.as_str(), first.lastmod.as_deref()), ("http://a/?x=1&y=2", Some("2024-01-02")));
+    assert_eq!((first.changefreq, first.priority), (Some(ChangeFreq::Weekly), Some(0.8)));
+    assert_eq!((listing.entries[1].loc.as_str(), listing.entries[1].priority), ("http://a/b", None));
 }
 
 #[test]
 fn indexes_texts_and_prefixes() {
     let index =
         parse("<sm:sitemapindex><sm:sitemap><sm:loc>http://a/1.xml</sm:loc></sm:sitemap></sm:sitemapindex>");
-    assert_eq!(
-        (index.as_ref().unwrap().kind, index.unwrap().entries.len()),
-        (ListKind::Index, 1)
-    );
-    assert_eq!(
-        locs("\u{feff}http://a/1\r\n\nnoise\n https://a/2 \n"),
-        ["http://a/1", "https://a/2"]
-    );
+    assert_eq!((index.as_ref().unwrap().kind, index.unwrap().entries.len()), (ListKind::Index, 1));
+    assert_eq!(locs("\u{feff}http://a/1\r\n\nnoise\n https://a/2 \n"), ["http://a/1", "https://a/2"]);
     assert_eq!(parse("just words"), None);
     assert_eq!(parse("<html><body>"), None);
     assert_eq!(parse(""), None);
@@ -63,10 +44,7 @@ fn feeds() {
         <link href='http://a/4?a&amp;b'/><published>2023</published><updated>2024</updated>\
         <content><link href='http://no'/></content></entry></feed>";
     let listing = parse(atom).unwrap();
-    assert_eq!(
-        (listing.kind, listing.entries[0].loc.as_str()),
-        (ListKind::Atom, "http://a/4?a&b")
-    );
+    assert_eq!((listing.kind, listing.entries[0].loc.as_str()), (ListKind::Atom, "http://a/4?a&b"));
     assert_eq!(listing.entries[0].lastmod.as_deref(), Some("2024"));
 }
 
@@ -88,10 +66,7 @@ fn limits_hold() {
     let one = "<url><loc>http://a/</loc></url>";
     let listing = parse(&format!("<urlset>{}", one.repeat(MAX_ENTRIES + 5))).unwrap();
     assert!(listing.truncated && listing.entries.len() == MAX_ENTRIES);
-    let long = format!(
-        "<urlset><url><loc>http://a/{}</loc></url>",
-        "x".repeat(MAX_LOC_BYTES)
-    );
+    let long = format!("<urlset><url><loc>http://a/{}</loc></url>", "x".repeat(MAX_LOC_BYTES));
     assert!(locs(&long).is_empty());
     let deep = format!("<urlset>{}{one}", "<x>".repeat(100_000));
     assert!(locs(&deep).is_empty());

@@ -54,11 +54,7 @@ impl TokenSink for Tap {
         match &token {
             Token::TagToken(tag) => {
                 let name = tag.name.to_string();
-                let href = tag
-                    .attrs
-                    .iter()
-                    .find(|a| &*a.name.local == "href")
-                    .map(|a| clean(&a.value));
+                let href = tag.attrs.iter().find(|a| &*a.name.local == "href").map(|a| clean(&a.value));
                 self.record.borrow_mut().tag(
                     tag.kind == Kind::StartTag,
                     &name,
@@ -85,8 +81,7 @@ impl TokenSink for Tap {
     }
 
     fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
-        self.builder
-            .adjusted_current_node_present_but_not_in_html_namespace()
+        self.builder.adjusted_current_node_present_but_not_in_html_namespace()
     }
 }
 
@@ -102,13 +97,9 @@ impl Record {
             }
             return;
         }
-        self.view
-            .tags
-            .push(format!("{name}{}", if self_closing { "/" } else { "" }));
+        self.view.tags.push(format!("{name}{}", if self_closing { "/" } else { "" }));
         if matches!(name, "a" | "area") && self.templates == 0 {
-            self.view
-                .hrefs
-                .extend(href.filter(|h| !h.to_ascii_lowercase().starts_with("data:")));
+            self.view.hrefs.extend(href.filter(|h| !h.to_ascii_lowercase().starts_with("data:")));
         }
         match name {
             "noscript" if !foreign => self.noscript = true,
@@ -135,28 +126,14 @@ fn is_space(c: char) -> bool {
 }
 
 fn clean(href: &str) -> String {
-    href.replace(['\t', '\n', '\r'], "")
-        .trim_matches(is_space)
-        .to_owned()
+    href.replace(['\t', '\n', '\r'], "").trim_matches(is_space).to_owned()
 }
 
 /// The page as html5ever sees it.
 pub fn expected(html: &str) -> View {
-    let opts = TreeBuilderOpts {
-        scripting_enabled: false,
-        ..TreeBuilderOpts::default()
-    };
-    let tap = Tap {
-        builder: TreeBuilder::new(RcDom::default(), opts),
-        record: RefCell::default(),
-    };
-    let tokenizer = Tokenizer::new(
-        tap,
-        TokenizerOpts {
-            discard_bom: false,
-            ..TokenizerOpts::default()
-        },
-    );
+    let opts = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
+    let tap = Tap { builder: TreeBuilder::new(RcDom::default(), opts), record: RefCell::default() };
+    let tokenizer = Tokenizer::new(tap, TokenizerOpts { discard_bom: false, ..TokenizerOpts::default() });
     let input = BufferQueue::default();
     input.push_back(StrTendril::from_slice(html));
     while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
@@ -167,20 +144,13 @@ pub fn expected(html: &str) -> View {
 /// The page as we see it.
 pub fn actual(html: &str) -> View {
     let mut page = Extract::new();
-    Scanner::new(Limits {
-        max_links: usize::MAX,
-        ..Limits::default()
-    })
-    .scan(html, &mut page);
+    Scanner::new(Limits { max_links: usize::MAX, ..Limits::default() }).scan(html, &mut page);
     let tags = page.events.iter().map(|e| match (page.tag_name(e.tag), e.kind) {
         (name, TagKind::Start) => name.to_owned(),
         (name, TagKind::StartSelfClosing) => format!("{name}/"),
         (name, TagKind::End) => format!("/{name}"),
     });
-    let anchors = page
-        .links
-        .iter()
-        .filter(|l| matches!(l.kind, LinkKind::Anchor | LinkKind::Area));
+    let anchors = page.links.iter().filter(|l| matches!(l.kind, LinkKind::Anchor | LinkKind::Area));
     View {
         tags: tags.collect(),
         hrefs: anchors.map(|l| page.href(l).to_owned()).collect(),
