@@ -3,8 +3,11 @@
 //! `cargo run --release -p lycosa-page --example judge_speed [DIR]`: the `.html` files below DIR, or pages of the
 //! synthetic web around 25 KB when no directory is given. Scanning is measured apart and not included.
 
+mod sim_pages;
+
 use lycosa_page::{Extract, Judger, Limits, Scanner, TextCode, WinnowConfig, WinnowHash, Winnower, charset};
-use lycosa_simweb::{Node, PageId, Request, Scratch, Tries, World, WorldConfig};
+use lycosa_simweb::{Node, PageId, World, WorldConfig};
+use sim_pages::SimPages;
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -57,12 +60,16 @@ fn main() {
 
 fn report(name: &str, count: usize, rounds: usize, mut work: impl FnMut(usize) -> usize) {
     let mut best = f64::INFINITY;
+    // The kernel counts in ticks of some milliseconds: each round takes many pages.
+    let repeats = if rounds > 1 { 1 + 4_000 / count } else { 1 };
     for _ in 0..rounds {
         let start = cpu_seconds();
-        for i in 0..count {
-            black_box(work(i));
+        for _ in 0..repeats {
+            for i in 0..count {
+                black_box(work(i));
+            }
         }
-        best = best.min(cpu_seconds() - start);
+        best = best.min((cpu_seconds() - start) / repeats as f64);
     }
     println!("{:8.1} µs/page  {name}", best * 1e6 / count as f64);
 }
@@ -77,18 +84,10 @@ fn cpu_seconds() -> f64 {
 
 fn simulated(sources: &mut Vec<String>) {
     let world = World::new(WorldConfig::clean(7, 40, 6_000));
-    let (tries, mut scratch, mut out) = (Tries::default(), Scratch::default(), Vec::new());
+    let mut pages = SimPages::new(&world);
     for number in 0..world.page_count() {
-        let node = Node::Page(PageId(number));
-        let mut path = Vec::new();
-        world.put_path(&mut path, node);
-        world.respond(&Request::get(world.host_of(node), &path), &tries, &mut scratch, &mut out);
-        let Some(body) = out.windows(4).position(|w| w == b"\r\n\r\n").and_then(|at| out.get(at + 4..)) else {
-            continue;
-        };
-        if SIMULATED_BYTES.contains(&body.len()) {
-            sources.push(charset::decode(body, Some("text/html")).text.into_owned());
-        }
+        let source = pages.page(Node::Page(PageId(number)));
+        sources.extend(source.filter(|s| SIMULATED_BYTES.contains(&s.len())));
     }
 }
 

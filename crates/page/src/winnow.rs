@@ -5,10 +5,11 @@
 //! texts share of at least W + K − 1 characters (after dropping) leaves a minutia in both, wherever it stands.
 //! What counts as a character is [`char::is_alphanumeric`]; combining marks are dropped with the punctuation.
 //!
-//! The fast hash is a polynomial over 64 bits, rolled from one character to the next and mixed at the end; MD5 takes the
-//! first eight bytes of the digest of the run in UTF-8. Minutiae of different settings cannot be compared.
+//! The fast hash is a cyclic polynomial over 64 bits (each character a random number, turned by one bit per place),
+//! rolled from one character to the next; MD5 takes the first eight bytes of the digest of the run in UTF-8. Minutiae of different settings cannot be compared.
 
 use md5::{Digest, Md5};
+use std::sync::LazyLock;
 
 /// How minutiae are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,18 +41,25 @@ impl Default for WinnowConfig {
 }
 
 /// Finds minutiae, keeping its buffers between texts.
+///
+/// Work is saved by looking only at hashes below a limit that nearly every window holds some of; the few stretches
+/// without any are hashed again and looked at in full.
 #[derive(Debug, Clone)]
 pub struct Winnower {
     config: WinnowConfig,
-    /// base^k, to take out the character that leaves.
-    leaving: u64,
+    /// The number of a leaving ASCII character, already turned.
+    leaving: Box<[u64; 128]>,
     codes: Vec<u8>,
     wide: Vec<u32>,
-    hashes: Vec<u64>,
+    /// Low hashes and their places.
+    low: Vec<(u64, u32)>,
+    stack: Vec<(u64, u32)>,
+    gap: Vec<u64>,
     chosen: Vec<u64>,
 }
 
-const BASE: u64 = 0x5851_f42d_4c95_7f2d;
+/// Hashes below the limit that an average window holds.
+const LOW_PER_WINDOW: u64 = 4;
 
 /// What becomes of an ASCII character: its small form, or 0 if it is dropped.
 static SMALL: [u8; 128] = {
@@ -70,8 +78,17 @@ impl Winnower {
     /// K and W outside their bounds are moved to the nearest.
     pub fn new(config: WinnowConfig) -> Self {
         let config = WinnowConfig { k: config.k.clamp(1, MAX_K), w: config.w.clamp(1, MAX_W), ..config };
-        let leaving = (0..config.k).fold(1u64, |power, _| power.wrapping_mul(BASE));
-        Self { config, leaving, codes: Vec::new(), wide: Vec::new(), hashes: Vec::new(), chosen: Vec::new() }
+        let turn = (config.k % 64) as u32;
+        Self {
+            config,
+            leaving: Box::new(std::array::from_fn(|code| SYMBOLS[code].rotate_left(turn))),
+            codes: Vec::new(),
+            wide: Vec::new(),
+            low: Vec::new(),
+            stack: Vec::new(),
+            gap: Vec::new(),
+            chosen: Vec::new(),
+        }
     }
 
     pub fn config(&self) -> WinnowConfig {
@@ -80,38 +97,69 @@ impl Winnower {
 
     /// The minutiae of `text`, sorted, each once. A text shorter than K has one: the hash of all of it, if any.
     pub fn minutiae(&mut self, text: &str) -> &[u64] {
-        self.hash_runs(text);
+        let narrow = text.is_ascii();
+        let length = if narrow {
+            keep_ascii(text.as_bytes(), &mut self.codes);
+            self.codes.len()
+        } else {
+            keep_wide(text, &mut self.wide);
+            self.wide.len()
+        };
         self.chosen.clear();
-        choose(&self.hashes, self.config.w, &mut self.chosen);
+        if length == 0 {
+            return &self.chosen;
+        }
+        let k = self.config.k.min(length);
+        let count = length - k + 1;
+        let w = self.config.w.min(count);
+        let limit = low_limit(w);
+        let (codes, wide) = (&self.codes, &self.wide);
+        match (self.config.hash, narrow) {
+            (WinnowHash::Fast, true) if k == self.config.k => {
+                let leaving = &self.leaving;
+                roll_low(codes, k, |c| SYMBOLS[c as usize & 127], |c| leaving[c as usize & 127], limit, &mut self.low);
+            }
+            (hash, _) => {
+                hash_all(hash, narrow, codes, wide, k, &mut self.gap);
+                self.low.clear();
+                let low = self.gap.iter().enumerate().filter(|(_, h)| **h < limit);
+                self.low.extend(low.map(|(at, &h)| (h, at as u32)));
+            }
+        }
+        choose_low(&self.low, count, w, &mut self.stack, &mut self.chosen);
+        // Windows without a low hash lie between two of them, or before the first, or after the last.
+        let mut from = 0;
+        for place in self.low.iter().map(|l| l.1 as usize).chain([count]) {
+            if place - from >= w {
+                let run = from..place + k - 1;
+                let (codes, wide) = (codes.get(run.clone()).unwrap_or(b""), wide.get(run).unwrap_or(&[]));
+                hash_all(self.config.hash, narrow, codes, wide, k, &mut self.gap);
+                choose(&self.gap, w, &mut self.chosen);
+            }
+            from = place + 1;
+        }
         self.chosen.sort_unstable();
         self.chosen.dedup();
         &self.chosen
     }
+}
 
-    fn hash_runs(&mut self, text: &str) {
-        self.hashes.clear();
-        if text.is_ascii() {
-            keep_ascii(text.as_bytes(), &mut self.codes);
-            match self.config.hash {
-                WinnowHash::Fast => roll(&self.codes, self.config.k, self.leaving, &mut self.hashes),
-                WinnowHash::Md5 => {
-                    let k = self.config.k.min(self.codes.len()).max(1);
-                    self.hashes.extend(self.codes.windows(k).map(md5_of));
-                }
-            }
-        } else {
-            keep_wide(text, &mut self.wide);
-            match self.config.hash {
-                WinnowHash::Fast => roll(&self.wide, self.config.k, self.leaving, &mut self.hashes),
-                WinnowHash::Md5 => {
-                    let k = self.config.k.min(self.wide.len()).max(1);
-                    let mut run = String::with_capacity(4 * k);
-                    for codes in self.wide.windows(k) {
-                        run.clear();
-                        run.extend(codes.iter().filter_map(|&c| char::from_u32(c)));
-                        self.hashes.push(md5_of(run.as_bytes()));
-                    }
-                }
+/// The hashes of all runs.
+fn hash_all(hash: WinnowHash, narrow: bool, codes: &[u8], wide: &[u32], k: usize, out: &mut Vec<u64>) {
+    match (hash, narrow) {
+        (WinnowHash::Fast, true) => roll(codes, k, |c| SYMBOLS[c as usize & 127], out),
+        (WinnowHash::Fast, false) => roll(wide, k, symbol, out),
+        (WinnowHash::Md5, true) => {
+            out.clear();
+            out.extend(codes.windows(k).map(md5_of));
+        }
+        (WinnowHash::Md5, false) => {
+            out.clear();
+            let mut run = String::with_capacity(4 * k);
+            for codes in wide.windows(k) {
+                run.clear();
+                run.extend(codes.iter().filter_map(|&c| char::from_u32(c)));
+                out.push(md5_of(run.as_bytes()));
             }
         }
     }
@@ -138,54 +186,140 @@ fn keep_ascii(bytes: &[u8], out: &mut Vec<u8>) {
 fn keep_wide(text: &str, out: &mut Vec<u32>) {
     out.clear();
     out.reserve(text.len());
+    let small = &*SMALL_WIDE;
     for c in text.chars() {
-        if c.is_ascii() {
-            let small = SMALL[c as usize];
-            if small != 0 {
-                out.push(u32::from(small));
-            }
-        } else if c.is_alphanumeric() {
-            out.extend(c.to_lowercase().map(u32::from));
+        let code = c as u32;
+        let kept = match small.get(code as usize) {
+            Some(&kept) => u32::from(kept),
+            // Ideographs and Hangul syllables have one form.
+            None if matches!(code, 0x4e00..0xa000 | 0xac00..0xd7a4) => code,
+            None if c.is_alphanumeric() => c.to_lowercase().next().map_or(0, u32::from),
+            None => 0,
+        };
+        if kept != 0 {
+            out.push(kept);
         }
     }
 }
 
-/// The hash of every run of `k` codes.
-fn roll<C: Copy + Into<u64>>(codes: &[C], k: usize, leaving: u64, out: &mut Vec<u64>) {
-    let step = |hash: u64, code: C| hash.wrapping_mul(BASE).wrapping_add(code.into() + 1);
-    let (first, rest) = codes.split_at(k.min(codes.len()));
-    if first.is_empty() {
-        return;
-    }
-    let mut hash = first.iter().fold(0, |hash, &code| step(hash, code));
-    out.reserve(rest.len() + 1);
-    out.push(mix(hash));
-    // What leaves does not depend on the hash, so that only one multiplication per character is in the chain.
-    out.extend(rest.iter().zip(codes).map(|(&entering, &left)| {
-        let out = (left.into() + 1).wrapping_mul(leaving);
-        hash = hash.wrapping_mul(BASE).wrapping_add((entering.into() + 1).wrapping_sub(out));
-        mix(hash)
-    }));
+/// What becomes of a character of the scripts that two bytes of UTF-8 reach.
+static SMALL_WIDE: LazyLock<[u16; 0x800]> = LazyLock::new(|| {
+    std::array::from_fn(|code| {
+        let kept = char::from_u32(code as u32).filter(|c| c.is_alphanumeric());
+        kept.and_then(|c| c.to_lowercase().next()).map_or(0, |c| if (c as u32) < 0x1_0000 { c as u16 } else { 0 })
+    })
+});
+
+/// The random number of a character.
+#[inline(always)]
+fn symbol(code: u32) -> u64 {
+    spread(code as u64)
 }
 
-/// Low bits of a polynomial over 2^64 know few characters: spread the high ones over all.
-#[inline(always)]
-fn mix(hash: u64) -> u64 {
-    let x = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+const fn spread(code: u64) -> u64 {
+    let x = (code + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x ^ (x >> 32)
 }
 
-/// Of each window the smallest hash, rightmost on ties, each place once. Fewer hashes than a window holds are one.
+/// The random numbers of ASCII, ready made.
+static SYMBOLS: [u64; 128] = {
+    let mut symbols = [0; 128];
+    let mut code = 0;
+    while code < 128 {
+        symbols[code] = spread(code as u64);
+        code += 1;
+    }
+    symbols
+};
+
+/// The hash of every run of `k` codes.
+#[inline(always)]
+fn roll<C: Copy>(codes: &[C], k: usize, symbol: impl Fn(C) -> u64, out: &mut Vec<u64>) {
+    out.clear();
+    let k = k.min(codes.len());
+    let (first, rest) = codes.split_at(k);
+    if first.is_empty() {
+        return;
+    }
+    let mut hash = first.iter().fold(0u64, |hash, &code| hash.rotate_left(1) ^ symbol(code));
+    out.reserve(rest.len() + 1);
+    out.push(hash);
+    let turn = (k % 64) as u32;
+    // What leaves does not wait for the hash: only a turn and an exclusive or are in the chain.
+    out.extend(rest.iter().zip(codes).map(|(&entering, &leaving)| {
+        hash = hash.rotate_left(1) ^ (symbol(entering) ^ symbol(leaving).rotate_left(turn));
+        hash
+    }));
+}
+
+/// Low hashes of all runs of `k` codes and their places, written without a branch per hash.
+#[inline(always)]
+fn roll_low<C: Copy>(
+    codes: &[C],
+    k: usize,
+    entering: impl Fn(C) -> u64,
+    leaving: impl Fn(C) -> u64,
+    limit: u64,
+    out: &mut Vec<(u64, u32)>,
+) {
+    let (first, rest) = codes.split_at(k.min(codes.len()));
+    let mut hash = first.iter().fold(0u64, |hash, &code| hash.rotate_left(1) ^ entering(code));
+    out.clear();
+    out.resize(rest.len() + 2, (0, 0));
+    let mut n = 0;
+    let mut place = 0u32;
+    // What leaves does not wait for the hash: only a turn and an exclusive or are in the chain.
+    for (&enters, &leaves) in rest.iter().zip(codes) {
+        out[n] = (hash, place);
+        n += usize::from(hash < limit);
+        hash = hash.rotate_left(1) ^ (entering(enters) ^ leaving(leaves));
+        place += 1;
+    }
+    out[n] = (hash, place);
+    n += usize::from(hash < limit);
+    out.truncate(n);
+}
+
+/// Below it lies the smallest hash of nearly every window.
+fn low_limit(w: usize) -> u64 {
+    (u64::MAX / w as u64).saturating_mul(LOW_PER_WINDOW)
+}
+
+/// What windows with a low hash choose. A hash is chosen if a window has room between the nearest smaller hash on its
+/// left and the nearest one on its right that is not larger.
+fn choose_low(low: &[(u64, u32)], count: usize, w: usize, stack: &mut Vec<(u64, u32)>, out: &mut Vec<u64>) {
+    stack.clear();
+    // Places are counted from 1, so that 0 is the edge.
+    let mut close = |stack: &mut Vec<(u64, u32)>, right: usize| {
+        if let Some((hash, _)) = stack.pop() {
+            let left = stack.last().map_or(0, |s| s.1 as usize);
+            if right - left > w {
+                out.push(hash);
+            }
+        }
+    };
+    for &(hash, place) in low {
+        while stack.last().is_some_and(|top| top.0 >= hash) {
+            close(stack, place as usize + 1);
+        }
+        stack.push((hash, place + 1));
+    }
+    while !stack.is_empty() {
+        close(stack, count + 1);
+    }
+}
+
+/// Of each window the smallest hash, rightmost on ties, each place once; all hashes looked at.
 fn choose(hashes: &[u64], w: usize, out: &mut Vec<u64>) {
     let first = &hashes[..w.min(hashes.len())];
     let Some(mut at) = rightmost_smallest(first, 0) else { return };
-    let mut smallest = hashes[at];
-    out.push(smallest);
+    out.push(hashes[at]);
     let mut end = first.len();
     while end < hashes.len() {
         // Until the smallest falls out of the window, only a newcomer can take its place.
         let last = (at + w).min(hashes.len());
-        match hashes[end..last].iter().position(|&h| h <= smallest) {
+        match hashes[end..last].iter().position(|&h| h <= hashes[at]) {
             Some(n) => {
                 at = end + n;
                 end = at + 1;
@@ -196,8 +330,7 @@ fn choose(hashes: &[u64], w: usize, out: &mut Vec<u64>) {
                 at = rightmost_smallest(&hashes[at + 1..end], at + 1).unwrap_or(at + 1);
             }
         }
-        smallest = hashes[at];
-        out.push(smallest);
+        out.push(hashes[at]);
     }
 }
 
@@ -297,13 +430,30 @@ mod tests {
             prop_assert_eq!(chosen, plainly(&hashes, w));
         }
 
+        /// The short cut over low hashes comes to the same.
         #[test]
-        fn rolling_is_hashing_anew(codes in prop::collection::vec(any::<u8>(), 1..80), k in 1usize..12) {
-            let leaving = (0..k).fold(1u64, |p, _| p.wrapping_mul(BASE));
+        fn minutiae_are_as_defined(text in "[a-d é]{0,300}", k in 1usize..6, w in 1usize..40, md5: bool) {
+            let hash = if md5 { WinnowHash::Md5 } else { WinnowHash::Fast };
+            let mut winnower = Winnower::new(WinnowConfig { k, w, hash });
+            let found = winnower.minutiae(&text).to_vec();
+            let mut wide = Vec::new();
+            keep_wide(&text, &mut wide);
+            let mut hashes = Vec::new();
+            if !wide.is_empty() {
+                hash_all(hash, false, &[], &wide, k.min(wide.len()), &mut hashes);
+            }
+            let mut expected = plainly(&hashes, w);
+            expected.sort_unstable();
+            expected.dedup();
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn rolling_is_hashing_anew(codes in prop::collection::vec(any::<u8>(), 1..200), k in 1usize..100) {
             let mut rolled = Vec::new();
-            roll(&codes, k, leaving, &mut rolled);
+            roll(&codes, k, |c| symbol(u32::from(c)), &mut rolled);
             let anew: Vec<u64> = codes.windows(k.min(codes.len())).map(|run| {
-                mix(run.iter().fold(0u64, |h, &c| h.wrapping_mul(BASE).wrapping_add(u64::from(c) + 1)))
+                run.iter().fold(0u64, |h, &c| h.rotate_left(1) ^ symbol(u32::from(c)))
             }).collect();
             prop_assert_eq!(rolled, anew);
         }
