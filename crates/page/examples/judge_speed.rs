@@ -52,7 +52,9 @@ fn main() {
         scanner.scan(each(i).0, &mut page_buffer);
         page_buffer.links.len()
     });
-    report("all signatures and prints", count, ROUNDS, |i| fast.sign(each(i).0, each(i).1, None).sketch.len());
+    report("all signatures and prints", count, ROUNDS, |i| {
+        fast.sign(each(i).0, each(i).1, None).sketch.len()
+    });
     report("  of which minutiae", count, ROUNDS, |i| winnower.minutiae(&each(i).1.text).len());
     report("  of which text codes", count, ROUNDS, |i| TextCode::of(&each(i).1.text).distinct as usize);
     report("all, with MD5", count, 1, |i| slow.sign(each(i).0, each(i).1, None).sketch.len());
@@ -92,7 +94,8 @@ fn simulated(sources: &mut Vec<String>) {
 }
 
 fn collect(dir: &Path, sources: &mut Vec<String>, total: &mut usize) {
-    let mut paths: Vec<_> = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect();
     paths.sort();
     for path in paths {
         if *total > MAX_CORPUS_BYTES {

@@ -23,6 +23,7 @@ mod banners;
 mod byte_class;
 pub mod charset;
 pub mod compare;
+pub mod content;
 mod custom_tags;
 mod elements;
 pub mod entities;
@@ -59,6 +60,7 @@ mod xml;
 
 pub use charset::{CharsetSource, Decoded};
 pub use compare::{Comparison, Extent, Signal, Verdict, compare};
+pub use content::{Content, ContentReader};
 pub use extract::{Extract, Heading, TagEvent, TagKind};
 pub use host_template::HostTemplate;
 pub use level_order::{LevelChanges, LevelTable};

@@ -117,7 +117,14 @@ impl Winnower {
         match (self.config.hash, narrow) {
             (WinnowHash::Fast, true) if k == self.config.k => {
                 let leaving = &self.leaving;
-                roll_low(codes, k, |c| SYMBOLS[c as usize & 127], |c| leaving[c as usize & 127], limit, &mut self.low);
+                roll_low(
+                    codes,
+                    k,
+                    |c| SYMBOLS[c as usize & 127],
+                    |c| leaving[c as usize & 127],
+                    limit,
+                    &mut self.low,
+                );
             }
             (hash, _) => {
                 hash_all(hash, narrow, codes, wide, k, &mut self.gap);
@@ -206,7 +213,8 @@ fn keep_wide(text: &str, out: &mut Vec<u32>) {
 static SMALL_WIDE: LazyLock<[u16; 0x800]> = LazyLock::new(|| {
     std::array::from_fn(|code| {
         let kept = char::from_u32(code as u32).filter(|c| c.is_alphanumeric());
-        kept.and_then(|c| c.to_lowercase().next()).map_or(0, |c| if (c as u32) < 0x1_0000 { c as u16 } else { 0 })
+        kept.and_then(|c| c.to_lowercase().next())
+            .map_or(0, |c| if (c as u32) < 0x1_0000 { c as u16 } else { 0 })
     })
 });
 

@@ -54,10 +54,18 @@ impl Outline {
         self.linked.clear();
         for (at, node) in tree.nodes.iter().enumerate() {
             let parent = node.parent as usize;
-            let is_block = node.tag != TagId::BR && (node.tag.is_block() || matches!(node.tag, TagId::TD | TagId::TH));
-            self.blocks.push(if is_block { at as u32 } else { self.blocks.get(parent).copied().unwrap_or(NO_PARENT) });
+            let is_block =
+                node.tag != TagId::BR && (node.tag.is_block() || matches!(node.tag, TagId::TD | TagId::TH));
+            self.blocks.push(if is_block {
+                at as u32
+            } else {
+                self.blocks.get(parent).copied().unwrap_or(NO_PARENT)
+            });
             self.linked.push(node.tag == TagId::A || self.linked.get(parent).copied().unwrap_or(false));
-            if is_block && let Some(&outer) = self.blocks.get(parent) && let Some(m) = self.measures.get_mut(outer as usize) {
+            if is_block
+                && let Some(&outer) = self.blocks.get(parent)
+                && let Some(m) = self.measures.get_mut(outer as usize)
+            {
                 m.blocks = m.blocks.saturating_add(1);
             }
             self.measures[at].hints = read_hints(source, page, node.event, node.tag);
@@ -120,12 +128,17 @@ fn commas(run: &str) -> u16 {
 
 fn read_hints(source: &str, page: &Extract, event: u32, tag: TagId) -> Hints {
     let mut hints = Hints::default();
-    if matches!(tag, TagId::HTML | TagId::BODY | TagId::BR | TagId::SCRIPT | TagId::META | TagId::LINK | TagId::IMG) {
+    if matches!(
+        tag,
+        TagId::HTML | TagId::BODY | TagId::BR | TagId::SCRIPT | TagId::META | TagId::LINK | TagId::IMG
+    ) {
         return hints;
     }
     let Some(event) = page.events.get(event as usize) else { return hints };
     event.for_each_attribute(source, |name, value| match name {
-        b"class" | b"id" | b"role" | b"itemprop" | b"data-component" | b"data-testid" => hints::read(value, &mut hints),
+        b"class" | b"id" | b"role" | b"itemprop" | b"data-component" | b"data-testid" => {
+            hints::read(value, &mut hints)
+        }
         b"hidden" => hints.add(Hints::HIDDEN),
         b"aria-hidden" if value == "true" => hints.add(Hints::HIDDEN),
         b"style" if value.replace(' ', "").contains("display:none") => hints.add(Hints::HIDDEN),
