@@ -1,5 +1,9 @@
 //! What the words of `class`, `id`, `role` and `itemprop` say about an element.
 
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// What an element is called.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Hints(u8);
@@ -25,205 +29,61 @@ impl Hints {
     }
 }
 
-/// Words that mark what stands beside the content; sorted.
-const BAD: &[&str] = &[
-    "ad",
-    "ads",
-    "advert",
-    "advertisement",
-    "advertising",
-    "adsense",
-    "banner",
-    "breadcrumb",
-    "breadcrumbs",
-    "carousel",
-    "combx",
-    "comment",
-    "commentlist",
-    "comments",
-    "community",
-    "complementary",
-    "consent",
-    "cookie",
-    "cookies",
-    "copyright",
-    "dialog",
-    "disclaimer",
-    "disqus",
-    "extra",
-    "foot",
-    "footer",
-    "footnav",
-    "gallery",
-    "gdpr",
-    "hidden",
-    "legends",
-    "login",
-    "masthead",
-    "menu",
-    "menus",
-    "modal",
-    "most",
-    "nav",
-    "navbar",
-    "navigation",
-    "newsletter",
-    "outbrain",
-    "overlay",
-    "pager",
-    "pagination",
-    "paywall",
-    "popular",
-    "popup",
-    "prevnext",
-    "print",
-    "promo",
-    "promos",
-    "promoted",
-    "promotion",
-    "recirc",
-    "recirculation",
-    "recommend",
-    "recommendations",
-    "recommended",
-    "register",
-    "related",
-    "relatedposts",
-    "remark",
-    "replies",
-    "reply",
-    "respond",
-    "rss",
-    "screenreader",
-    "search",
-    "share",
-    "sharedaddy",
-    "sharing",
-    "shoutbox",
-    "sidebar",
-    "signup",
-    "skip",
-    "skyscraper",
-    "social",
-    "sponsor",
-    "sponsored",
-    "subscribe",
-    "subscription",
-    "supplemental",
-    "taboola",
-    "tags",
-    "teaser",
-    "toolbar",
-    "tooltip",
-    "trending",
-    "widget",
-    "widgets",
-];
+/// Words that mark what stands beside the content.
+const BAD: &str = "ad ads adsense advert advertisement advertising banner breadcrumb breadcrumbs carousel combx \
+    comment commentlist comments community complementary consent cookie cookies copyright dialog \
+    disclaimer disqus extra foot footer footnav gallery gdpr hidden legends login masthead menu \
+    menus modal most nav navbar navigation newsletter outbrain overlay pager pagination paywall \
+    popular popup prevnext print promo promos promoted promotion recirc recirculation recommend \
+    recommendations recommended register related relatedposts remark replies reply respond rss \
+    screenreader search share sharedaddy sharing shoutbox sidebar signup skip skyscraper social \
+    sponsor sponsored subscribe subscription supplemental taboola tags teaser toolbar tooltip \
+    trending widget widgets";
 
-/// Words that mark parts of an article that are not its text; sorted.
-const TRIM: &[&str] = &[
-    "author",
-    "authors",
-    "bio",
-    "button",
-    "buttons",
-    "byline",
-    "caption",
-    "credit",
-    "credits",
-    "dateline",
-    "figcaption",
-    "follow",
-    "icon",
-    "infobox",
-    "meta",
-    "metadata",
-    "postmeta",
-    "published",
-    "tag",
-    "taglist",
-    "timestamp",
-    "toc",
-];
+/// Words that mark parts of an article that are not its text.
+const TRIM: &str = "author authors bio button buttons byline caption credit credits dateline figcaption follow icon \
+    infobox meta metadata postmeta published tag taglist timestamp toc";
 
-/// Words that mark content; sorted.
-const GOOD: &[&str] = &[
-    "article",
-    "articlebody",
-    "blog",
-    "body",
-    "content",
-    "entry",
-    "hentry",
-    "main",
-    "page",
-    "post",
-    "story",
-    "text",
-];
+/// Words that mark content.
+const GOOD: &str = "article articlebody blog body content entry hentry main page post story text";
 
 /// Pairs of neighbouring words that mark the text of an article.
-const BODY: &[(&str, &str)] = &[
-    ("article", "body"),
-    ("article", "content"),
-    ("article", "text"),
-    ("blog", "content"),
-    ("content", "body"),
-    ("entry", "content"),
-    ("entry", "body"),
-    ("main", "content"),
-    ("post", "body"),
-    ("post", "content"),
-    ("post", "entry"),
-    ("post", "text"),
-    ("rich", "text"),
-    ("single", "content"),
-    ("story", "body"),
-    ("story", "content"),
-    ("story", "text"),
-    ("body", "text"),
-    ("body", "content"),
-    ("page", "content"),
-    ("news", "content"),
-    ("news", "text"),
-    ("news", "body"),
-    ("td", "content"),
-];
+const BODY: &str = "article-body article-content article-text blog-content body-content body-text content-body \
+    entry-body entry-content main-content news-body news-content news-text page-content post-body \
+    post-content post-entry post-text rich-text single-content story-body story-content story-text \
+    td-content";
+
+/// Every word with what it means.
+static WORDS: LazyLock<HashMap<&'static [u8], Hints, FixedState>> = LazyLock::new(|| {
+    let mut words: HashMap<&[u8], Hints, FixedState> = HashMap::default();
+    for (list, hint) in [(BAD, Hints::BAD), (TRIM, Hints::TRIM), (GOOD, Hints::GOOD), (JOINED, Hints::BODY)] {
+        for word in list.split(' ') {
+            words.entry(word.as_bytes()).or_default().add(hint);
+        }
+    }
+    words
+});
+
+/// Pairs written as one word.
+const JOINED: &str = "articlebody articlecontent entrycontent postbody postcontent storybody";
 
 /// Adds what the words of one attribute say.
 pub(super) fn read(value: &str, hints: &mut Hints) {
     let mut before = [0u8; 24];
     let mut before_len = 0;
     for_each_word(value, |word| {
-        if found(BAD, word) {
-            hints.add(Hints::BAD);
-        }
-        if found(TRIM, word) {
-            hints.add(Hints::TRIM);
-        }
-        if found(GOOD, word) {
-            hints.add(Hints::GOOD);
+        if let Some(&meaning) = WORDS.get(word) {
+            hints.add(meaning);
         }
         let last = &before[..before_len];
-        let joined = matches!(
-            word,
-            b"articlebody"
-                | b"storybody"
-                | b"postcontent"
-                | b"entrycontent"
-                | b"articlecontent"
-                | b"postbody"
-        );
-        if joined || BODY.iter().any(|(a, b)| a.as_bytes() == last && b.as_bytes() == word) {
+        let pair =
+            |p: &str| p.split_once('-').is_some_and(|(a, b)| a.as_bytes() == last && b.as_bytes() == word);
+        if !last.is_empty() && BODY.split(' ').any(pair) {
             hints.add(Hints::BODY);
         }
         before_len = word.len().min(before.len());
         before[..before_len].copy_from_slice(&word[..before_len]);
     });
-}
-
-fn found(list: &[&str], word: &[u8]) -> bool {
-    list.binary_search_by(|w| w.as_bytes().cmp(word)).is_ok()
 }
 
 /// Calls `f` with each word in small letters, cut at what is no letter and at capitals after small ones.
@@ -253,13 +113,6 @@ mod tests {
         let mut hints = Hints::default();
         read(value, &mut hints);
         hints
-    }
-
-    #[test]
-    fn lists_are_sorted() {
-        for list in [BAD, TRIM, GOOD] {
-            assert!(list.is_sorted(), "{list:?}");
-        }
     }
 
     #[test]
