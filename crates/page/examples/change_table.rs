@@ -20,7 +20,8 @@ struct Row {
     silent: [u32; 7],
 }
 
-const CODES: [&str; 7] = ["structure I", "structure II", "text I", "text II", "ival 16", "ival 32", "ival 64"];
+const CODES: [&str; 7] =
+    ["structure I", "structure II", "text I", "text II", "ival 16", "ival 32", "ival 64"];
 
 fn main() {
     let count = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(3_000);
@@ -55,7 +56,8 @@ fn main() {
     println!("\npairs in which a code of the papers is equal, in %");
     println!("{:26}{}", "change", CODES.map(|c| format!("{c:>14}")).concat());
     for (name, row) in &rows {
-        let shares = row.silent.map(|n| format!("{:>14.1}", 100.0 * f64::from(n) / f64::from(row.pairs.max(1))));
+        let shares =
+            row.silent.map(|n| format!("{:>14.1}", 100.0 * f64::from(n) / f64::from(row.pairs.max(1))));
         println!("{name:26}{}", shares.concat());
     }
 }
@@ -83,7 +85,8 @@ fn silent(before: &Visit, after: &Visit) -> [bool; 7] {
     let (a, b) = (&before.signatures, &after.signatures);
     let sizes = |s: &Signatures| s.levels.iter().map(|l| l.size).collect::<Vec<_>>();
     let ival = |n: usize| {
-        let of = |v: &Visit| v.pictures.iter().map(|p| p.look.as_ref().map(|l| l.ival[n])).collect::<Vec<_>>();
+        let of =
+            |v: &Visit| v.pictures.iter().map(|p| p.look.as_ref().map(|l| l.ival[n])).collect::<Vec<_>>();
         of(before) == of(after)
     };
     [

@@ -177,17 +177,26 @@ fn md5_of(run: &[u8]) -> u64 {
     digest.first_chunk().map_or(0, |c| u64::from_be_bytes(*c))
 }
 
+/// Codes handled at a time, in buffers that stay near.
+const CHUNK: usize = 256;
+
 /// The kept characters, without a branch per byte: what is dropped is written over by the next.
 fn keep_ascii(bytes: &[u8], out: &mut Vec<u8>) {
     out.clear();
-    out.resize(bytes.len(), 0);
-    let mut n = 0;
-    for &byte in bytes {
-        let small = SMALL[(byte & 127) as usize];
-        out[n] = small;
-        n += usize::from(small != 0);
+    out.reserve(bytes.len());
+    let mut kept = [0u8; CHUNK];
+    for chunk in bytes.chunks(CHUNK) {
+        let mut n = 0u8;
+        for &byte in chunk {
+            let small = SMALL[(byte & 127) as usize];
+            kept[n as usize] = small;
+            n = n.wrapping_add(u8::from(small != 0));
+        }
+        // A full chunk without anything to drop has gone round to zero.
+        let count = if n == 0 && kept[CHUNK - 1] != 0 && chunk.len() == CHUNK { CHUNK } else { n as usize };
+        out.extend_from_slice(&kept[..count]);
+        kept[CHUNK - 1] = 0;
     }
-    out.truncate(n);
 }
 
 fn keep_wide(text: &str, out: &mut Vec<u32>) {
@@ -261,7 +270,8 @@ fn roll<C: Copy>(codes: &[C], k: usize, symbol: impl Fn(C) -> u64, out: &mut Vec
     }));
 }
 
-/// Low hashes of all runs of `k` codes and their places, written without a branch per hash.
+/// Low hashes of all runs of `k` codes and their places, written without a branch per hash. Each hash waits for the one
+/// before it, so the two halves of the text are rolled side by side.
 #[inline(always)]
 fn roll_low<C: Copy>(
     codes: &[C],
@@ -271,22 +281,50 @@ fn roll_low<C: Copy>(
     limit: u64,
     out: &mut Vec<(u64, u32)>,
 ) {
-    let (first, rest) = codes.split_at(k.min(codes.len()));
-    let mut hash = first.iter().fold(0u64, |hash, &code| hash.rotate_left(1) ^ entering(code));
     out.clear();
-    out.resize(rest.len() + 2, (0, 0));
-    let mut n = 0;
-    let mut place = 0u32;
-    // What leaves does not wait for the hash: only a turn and an exclusive or are in the chain.
-    for (&enters, &leaves) in rest.iter().zip(codes) {
-        out[n] = (hash, place);
-        n += usize::from(hash < limit);
-        hash = hash.rotate_left(1) ^ (entering(enters) ^ leaving(leaves));
-        place += 1;
+    let (first, rest) = codes.split_at(k.min(codes.len()));
+    let half = rest.len() / 2;
+    let (rest_a, rest_b) = rest.split_at(half);
+    let start = |codes: &[C]| codes.iter().fold(0u64, |hash, &code| hash.rotate_left(1) ^ entering(code));
+    let mut a = start(first);
+    let mut b = start(codes.get(half..half + first.len()).unwrap_or(first));
+    if a < limit {
+        out.push((a, 0));
     }
-    out[n] = (hash, place);
-    n += usize::from(hash < limit);
-    out.truncate(n);
+    let mut later = Vec::with_capacity(rest_b.len() / 4);
+    let (mut near_a, mut near_b) = ([(0u64, 0u32); CHUNK], [(0u64, 0u32); CHUNK]);
+    let (mut place_a, mut place_b) = (1u32, half as u32 + 1);
+    let chunks = |codes| <[C]>::chunks(codes, CHUNK / 2);
+    let pairs_a = chunks(rest_a).zip(chunks(codes));
+    let pairs_b = chunks(rest_b).zip(chunks(codes.get(half..).unwrap_or(&[])));
+    let mut pairs_a = pairs_a.chain([(&[][..], &[][..])]);
+    for (enter_b, leave_b) in pairs_b {
+        let (enter_a, leave_a) = pairs_a.next().unwrap_or((&[], &[]));
+        let (mut n, mut m) = (0u8, 0u8);
+        let both = enter_a.len().min(enter_b.len()).min(leave_a.len()).min(leave_b.len());
+        let (ea, la) = (&enter_a[..both], &leave_a[..both]);
+        let (eb, lb) = (&enter_b[..both], &leave_b[..both]);
+        for i in 0..both {
+            a = a.rotate_left(1) ^ (entering(ea[i]) ^ leaving(la[i]));
+            b = b.rotate_left(1) ^ (entering(eb[i]) ^ leaving(lb[i]));
+            near_a[n as usize] = (a, place_a);
+            near_b[m as usize] = (b, place_b);
+            n = n.wrapping_add(u8::from(a < limit));
+            m = m.wrapping_add(u8::from(b < limit));
+            place_a += 1;
+            place_b += 1;
+        }
+        // The second half may be longer by one.
+        for (&enters, &leaves) in enter_b[both..].iter().zip(&leave_b[both..]) {
+            b = b.rotate_left(1) ^ (entering(enters) ^ leaving(leaves));
+            near_b[m as usize] = (b, place_b);
+            m = m.wrapping_add(u8::from(b < limit));
+            place_b += 1;
+        }
+        out.extend_from_slice(&near_a[..n as usize]);
+        later.extend_from_slice(&near_b[..m as usize]);
+    }
+    out.append(&mut later);
 }
 
 /// Below it lies the smallest hash of nearly every window.

@@ -3,9 +3,7 @@
 #![allow(dead_code, reason = "each user of this module needs a part of it")]
 
 use lycosa_page::{Extract, Judger, PictureMark, Scanner, Signatures, charset};
-use lycosa_simweb::{
-    ChangeConfig, Node, PageId, RateSpread, Request, Scratch, Tries, World, WorldConfig,
-};
+use lycosa_simweb::{ChangeConfig, Node, PageId, RateSpread, Request, Scratch, Tries, World, WorldConfig};
 
 /// Answers for addresses of one world at its present time.
 pub struct SimPages<'w> {
