@@ -70,11 +70,9 @@ fn can_be_banner(tag: TagId) -> bool {
             | TagId::ASIDE
             | TagId::INS
             | TagId::P
-            | TagId::SPAN
             | TagId::UL
             | TagId::LI
             | TagId::IFRAME
-            | TagId::A
             | TagId::FIGURE
             | TagId::TD
     )

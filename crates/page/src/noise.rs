@@ -87,6 +87,7 @@ pub fn mark_line(text: &str) -> LineMark {
 struct LineState {
     shape: u64,
     words: u64,
+    count: usize,
     /// The line holds a digit or `ago` and must be looked at word by word.
     look: bool,
 }
@@ -94,13 +95,16 @@ struct LineState {
 impl LineState {
     #[inline(always)]
     fn add(&mut self, hash: u64, has_digit: bool) {
-        self.shape = in_order(self.shape, hash);
+        self.shape = in_order(self.shape, if has_digit { 1 } else { hash });
         self.words = self.words.wrapping_add(hash);
+        self.count += 1;
         self.look |= has_digit | (hash == AGO);
     }
 
     fn finish(self, line: &str, banner: bool) -> LineMark {
-        let (shape, volatile) = if self.look { masked(line) } else { (self.shape, false) };
+        // Running text has its numbers masked and is never noise: no need to look closer.
+        let close = self.look && self.count <= MAX_NOISE_WORDS;
+        let (shape, volatile) = if close { masked(line) } else { (self.shape, false) };
         let flags = u32::from(volatile) * VOLATILE | u32::from(banner) * BANNER;
         LineMark { shape: (shape >> 32) as u32 & !(VOLATILE | BANNER) | flags, words: self.words as u32 }
     }
@@ -151,13 +155,11 @@ fn tail(bytes: &[u8], at: usize) -> u64 {
 /// The shape of a line with numbers masked, and whether its numbers are noise.
 fn masked(line: &str) -> (u64, bool) {
     let mut shape = 0u64;
-    let mut words = 0usize;
     let (mut numbers, mut dated, mut plain, mut keyword, mut all_known) = (0, 0, 0, false, true);
     let mut last_masked = false;
     let mut ago = false;
     let month = words::names_month(line);
     for word in line.split_ascii_whitespace() {
-        words += 1;
         let small = words::SmallWord::new(word);
         let kind = small.number_kind();
         ago |= small.is("ago");
@@ -193,7 +195,7 @@ fn masked(line: &str) -> (u64, bool) {
         last_masked = true;
     }
     let only_dates = dated == numbers && (all_known || plain <= MAX_DATE_WORDS);
-    (shape, words <= MAX_NOISE_WORDS && (keyword || ago || (only_dates && numbers > 0)))
+    (shape, keyword || ago || (only_dates && numbers > 0))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! text as extracted, separators included. Sums are exact integers, so the same text gives the same bits everywhere.
 //! An empty text has both codes 0. Neither code sees the order of the characters: digests stand behind them.
 
+use super::swar;
 use serde::{Deserialize, Serialize};
 
 /// The sums that both codes are made of.
@@ -60,12 +61,16 @@ impl TextCode {
     fn add_wide(&mut self, text: &str) {
         let mut seen = vec![0u64; 0x11_0000 / 64 / 16];
         let mut beyond: Vec<u32> = Vec::new();
-        for c in text.chars().filter(|c| !c.is_ascii()) {
+        let mut rest = text;
+        loop {
+            rest = rest.get(swar::ascii_prefix(rest.as_bytes())..).unwrap_or("");
+            let mut chars = rest.chars();
+            let Some(c) = chars.next() else { break };
+            rest = chars.as_str();
             let symbol = c as u32;
-            let square = u128::from(symbol) * u128::from(symbol);
             self.count += 1;
             self.sum += u64::from(symbol);
-            self.squares += square;
+            self.squares += u128::from(symbol) * u128::from(symbol);
             match seen.get_mut(symbol as usize / 64) {
                 Some(bits) => {
                     let bit = 1 << (symbol % 64);

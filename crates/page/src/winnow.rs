@@ -8,6 +8,7 @@
 //! The fast hash is a cyclic polynomial over 64 bits (each character a random number, turned by one bit per place),
 //! rolled from one character to the next; MD5 takes the first eight bytes of the digest of the run in UTF-8. Minutiae of different settings cannot be compared.
 
+use super::swar;
 use md5::{Digest, Md5};
 use std::sync::LazyLock;
 
@@ -51,6 +52,7 @@ pub struct Winnower {
     leaving: Box<[u64; 128]>,
     codes: Vec<u8>,
     wide: Vec<u32>,
+    symbols: Vec<u64>,
     /// Low hashes and their places.
     low: Vec<(u64, u32)>,
     stack: Vec<(u64, u32)>,
@@ -84,6 +86,7 @@ impl Winnower {
             leaving: Box::new(std::array::from_fn(|code| SYMBOLS[code].rotate_left(turn))),
             codes: Vec::new(),
             wide: Vec::new(),
+            symbols: Vec::new(),
             low: Vec::new(),
             stack: Vec::new(),
             gap: Vec::new(),
@@ -97,12 +100,13 @@ impl Winnower {
 
     /// The minutiae of `text`, sorted, each once. A text shorter than K has one: the hash of all of it, if any.
     pub fn minutiae(&mut self, text: &str) -> &[u64] {
-        let narrow = text.is_ascii();
+        let narrow = keep_narrow(text, &mut self.codes);
         let length = if narrow {
-            keep_ascii(text.as_bytes(), &mut self.codes);
             self.codes.len()
         } else {
             keep_wide(text, &mut self.wide);
+            self.symbols.clear();
+            self.symbols.extend(self.wide.iter().map(|&code| symbol(code)));
             self.wide.len()
         };
         self.chosen.clear();
@@ -125,6 +129,10 @@ impl Winnower {
                     limit,
                     &mut self.low,
                 );
+            }
+            (WinnowHash::Fast, false) => {
+                let turn = (k % 64) as u32;
+                roll_low(&self.symbols, k, |s| s, |s| s.rotate_left(turn), limit, &mut self.low);
             }
             (hash, _) => {
                 hash_all(hash, narrow, codes, wide, k, &mut self.gap);
@@ -180,42 +188,57 @@ fn md5_of(run: &[u8]) -> u64 {
 /// Codes handled at a time, in buffers that stay near.
 const CHUNK: usize = 256;
 
+/// The kept characters if all of them are ASCII, which they are in most texts with curly quotes and dashes too.
+fn keep_narrow(text: &str, out: &mut Vec<u8>) -> bool {
+    out.clear();
+    out.reserve(text.len());
+    let mut rest = text;
+    loop {
+        let ascii = swar::ascii_prefix(rest.as_bytes());
+        let (narrow, tail) = rest.split_at(ascii);
+        keep_ascii(narrow.as_bytes(), out);
+        let mut chars = tail.chars();
+        match chars.next() {
+            None => return true,
+            Some(c) if small_form(c) != 0 => return false,
+            Some(_) => rest = chars.as_str(),
+        }
+    }
+}
+
 /// The kept characters, without a branch per byte: what is dropped is written over by the next.
 fn keep_ascii(bytes: &[u8], out: &mut Vec<u8>) {
-    out.clear();
-    out.reserve(bytes.len());
     let mut kept = [0u8; CHUNK];
-    for chunk in bytes.chunks(CHUNK) {
+    // One less than the buffer holds, so that the count fits a byte.
+    for chunk in bytes.chunks(CHUNK - 1) {
         let mut n = 0u8;
         for &byte in chunk {
             let small = SMALL[(byte & 127) as usize];
             kept[n as usize] = small;
             n = n.wrapping_add(u8::from(small != 0));
         }
-        // A full chunk without anything to drop has gone round to zero.
-        let count = if n == 0 && kept[CHUNK - 1] != 0 && chunk.len() == CHUNK { CHUNK } else { n as usize };
-        out.extend_from_slice(&kept[..count]);
-        kept[CHUNK - 1] = 0;
+        out.extend_from_slice(&kept[..n as usize]);
+    }
+}
+
+/// What becomes of a character: its small form, or 0 if it is dropped.
+#[inline(always)]
+fn small_form(c: char) -> u32 {
+    let code = c as u32;
+    match SMALL_WIDE.get(code as usize) {
+        Some(&kept) => u32::from(kept),
+        // Ideographs and Hangul syllables have one form; general punctuation is dropped.
+        None if matches!(code, 0x4e00..0xa000 | 0xac00..0xd7a4) => code,
+        None if matches!(code, 0x2000..0x2070) => 0,
+        None if c.is_alphanumeric() => c.to_lowercase().next().map_or(0, u32::from),
+        None => 0,
     }
 }
 
 fn keep_wide(text: &str, out: &mut Vec<u32>) {
     out.clear();
     out.reserve(text.len());
-    let small = &*SMALL_WIDE;
-    for c in text.chars() {
-        let code = c as u32;
-        let kept = match small.get(code as usize) {
-            Some(&kept) => u32::from(kept),
-            // Ideographs and Hangul syllables have one form.
-            None if matches!(code, 0x4e00..0xa000 | 0xac00..0xd7a4) => code,
-            None if c.is_alphanumeric() => c.to_lowercase().next().map_or(0, u32::from),
-            None => 0,
-        };
-        if kept != 0 {
-            out.push(kept);
-        }
-    }
+    out.extend(text.chars().map(small_form).filter(|&kept| kept != 0));
 }
 
 /// What becomes of a character of the scripts that two bytes of UTF-8 reach.

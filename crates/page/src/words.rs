@@ -95,11 +95,25 @@ const DATE_WORDS: [&str; 21] = [
 
 impl SmallWord {
     pub fn new(word: &str) -> Self {
-        let trimmed = word.trim_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '(' | ')' | '%'));
-        let trimmed = if trimmed.len() > 3 { trimmed.trim_matches(['(', ')']) } else { trimmed };
+        let mut trimmed = word.as_bytes();
+        let loose = |b: u8| b.is_ascii_punctuation() && !matches!(b, b'(' | b')' | b'%');
+        while let [first, rest @ ..] = trimmed
+            && loose(*first)
+        {
+            trimmed = rest;
+        }
+        while let [rest @ .., last] = trimmed
+            && loose(*last)
+        {
+            trimmed = rest;
+        }
+        if trimmed.len() > 3 {
+            trimmed = trimmed.strip_prefix(b"(").unwrap_or(trimmed);
+            trimmed = trimmed.strip_suffix(b")").unwrap_or(trimmed);
+        }
         let mut bytes = [0; MAX_WORD];
         let len = trimmed.len().min(MAX_WORD);
-        for (to, from) in bytes.iter_mut().zip(trimmed.bytes()) {
+        for (to, from) in bytes.iter_mut().zip(trimmed) {
             *to = from.to_ascii_lowercase();
         }
         Self { bytes, len, cut: trimmed.len() > MAX_WORD }
