@@ -84,6 +84,23 @@ impl TagEvent {
     }
 }
 
+impl TagEvent {
+    /// Calls `found` with each attribute's name, as written but in small letters, and its value as written. Names of
+    /// more than 24 bytes are left out.
+    pub fn for_each_attribute(&self, source: &str, mut found: impl FnMut(&[u8], &str)) {
+        let bytes = source.as_bytes();
+        let name_at = self.source_at as usize + if self.kind == TagKind::End { 2 } else { 1 };
+        walk(bytes, find(bytes, name_at, NAME_END), |attribute, value| {
+            let mut small = [0u8; 24];
+            if let Some(name) = small.get_mut(..attribute.written.len()) {
+                name.copy_from_slice(attribute.written);
+                name.make_ascii_lowercase();
+                found(name, source.get(value).unwrap_or(""));
+            }
+        });
+    }
+}
+
 impl Extract {
     pub fn new() -> Self {
         Self::default()

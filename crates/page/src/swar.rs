@@ -73,6 +73,21 @@ pub(crate) fn find_near(bytes: &[u8], from: usize, needle: u8) -> Option<usize> 
     memchr::memchr(needle, bytes.get(at..)?).map(|n| at + n)
 }
 
+/// How many bytes at the start are ASCII.
+#[inline]
+pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(word) = load(bytes, at) {
+        let marks = word & HIGH;
+        if marks != 0 {
+            return at + first(marks);
+        }
+        at += 8;
+    }
+    let tail = bytes.get(at..).unwrap_or(b"");
+    at + tail.iter().position(|b| !b.is_ascii()).unwrap_or(tail.len())
+}
+
 /// Whether a value holds `&` or a control character and so must be looked at byte by byte.
 #[inline(always)]
 pub(crate) fn needs_decoding(bytes: &[u8]) -> bool {

@@ -1,7 +1,9 @@
-//! The scanner against html5ever, and its laws on arbitrary input.
+//! The scanner against html5ever, its laws on arbitrary input, and judging on the synthetic web.
 
 mod cases;
+mod changes;
 mod extraction;
+mod judging;
 mod laws;
 mod listings;
 mod oracle;

@@ -1,0 +1,113 @@
+//! What judging a page costs on one core: all signatures and prints, with the fast hash and with MD5.
+//!
+//! `cargo run --release -p lycosa-page --example judge_speed [DIR]`: the `.html` files below DIR, or pages of the
+//! synthetic web around 25 KB when no directory is given. Scanning is measured apart and not included.
+
+mod sim_pages;
+
+use lycosa_page::{Extract, Judger, Limits, Scanner, TextCode, WinnowConfig, WinnowHash, Winnower, charset};
+use lycosa_simweb::{Node, PageId, World, WorldConfig};
+use sim_pages::SimPages;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const MAX_CORPUS_BYTES: usize = 64 << 20;
+const SIMULATED_BYTES: std::ops::Range<usize> = 22_000..28_000;
+const ROUNDS: usize = 7;
+
+fn main() {
+    let mut sources = Vec::new();
+    match std::env::args().nth(1) {
+        Some(dir) => collect(Path::new(&dir), &mut sources, &mut 0),
+        None => simulated(&mut sources),
+    }
+    if sources.is_empty() {
+        println!("no .html files found: name a directory that holds some");
+        return;
+    }
+    let mut scanner = Scanner::new(Limits::default());
+    let pages: Vec<Extract> = sources
+        .iter()
+        .map(|source| {
+            let mut page = Extract::new();
+            scanner.scan(source, &mut page);
+            page
+        })
+        .collect();
+    let count = sources.len();
+    let mean = |total: usize| total as f64 / count as f64;
+    println!(
+        "{count} pages; per page {:.0} bytes, {:.0} of text, {:.0} tags",
+        mean(sources.iter().map(String::len).sum()),
+        mean(pages.iter().map(|p| p.text.len()).sum()),
+        mean(pages.iter().map(|p| p.events.len()).sum()),
+    );
+    let mut fast = Judger::default();
+    let mut slow = Judger::new(WinnowConfig { hash: WinnowHash::Md5, ..WinnowConfig::default() });
+    let mut winnower = Winnower::new(WinnowConfig::default());
+    let mut page_buffer = Extract::new();
+    let each = |i: usize| (&sources[i], &pages[i]);
+    report("scanning, for comparison", count, ROUNDS, |i| {
+        scanner.scan(each(i).0, &mut page_buffer);
+        page_buffer.links.len()
+    });
+    report("all signatures and prints", count, ROUNDS, |i| {
+        fast.sign(each(i).0, each(i).1, None).sketch.len()
+    });
+    report("  of which minutiae", count, ROUNDS, |i| winnower.minutiae(&each(i).1.text).len());
+    report("  of which text codes", count, ROUNDS, |i| TextCode::of(&each(i).1.text).distinct as usize);
+    report("all, with MD5", count, 1, |i| slow.sign(each(i).0, each(i).1, None).sketch.len());
+}
+
+fn report(name: &str, count: usize, rounds: usize, mut work: impl FnMut(usize) -> usize) {
+    let mut best = f64::INFINITY;
+    // The kernel counts in ticks of some milliseconds: each round takes many pages.
+    let repeats = if rounds > 1 { 1 + 4_000 / count } else { 1 };
+    for _ in 0..rounds {
+        let start = cpu_seconds();
+        for _ in 0..repeats {
+            for i in 0..count {
+                black_box(work(i));
+            }
+        }
+        best = best.min((cpu_seconds() - start) / repeats as f64);
+    }
+    println!("{:8.1} µs/page  {name}", best * 1e6 / count as f64);
+}
+
+/// Seconds this thread has run; wall time where the kernel does not tell.
+fn cpu_seconds() -> f64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanos = told.as_deref().and_then(|s| s.split(' ').next()).and_then(|n| n.parse::<f64>().ok());
+    let wall = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    nanos.map_or_else(wall, |n| n / 1e9)
+}
+
+fn simulated(sources: &mut Vec<String>) {
+    let world = World::new(WorldConfig::clean(7, 40, 6_000));
+    let mut pages = SimPages::new(&world);
+    for number in 0..world.page_count() {
+        let source = pages.page(Node::Page(PageId(number)));
+        sources.extend(source.filter(|s| SIMULATED_BYTES.contains(&s.len())));
+    }
+}
+
+fn collect(dir: &Path, sources: &mut Vec<String>, total: &mut usize) {
+    let mut paths: Vec<_> =
+        std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    paths.sort();
+    for path in paths {
+        if *total > MAX_CORPUS_BYTES {
+            return;
+        }
+        if path.is_dir() && !path.is_symlink() {
+            collect(&path, sources, total);
+        } else if path.extension().is_some_and(|e| e == "html")
+            && let Ok(body) = std::fs::read(&path)
+        {
+            *total += body.len();
+            sources.push(charset::decode(&body, Some("text/html")).text.into_owned());
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The cascade over two visits: structure, then text, then image; the first that fires is the verdict.
+//!
+//! Each step asks the papers' codes first and the exact digests behind them, and sets noise aside. The report names the
+//! signal that fired, how much of the text the visits still share, and where they differ. Nothing is missed: if bytes
+//! differ and no step fires, the verdict is `noise`, never `unchanged`.
+
+use super::host_template::HostTemplate;
+use super::level_order::changed_levels;
+use super::line_diff::{self, LineChange};
+use super::line_store::Lines;
+use super::signature::{SKETCH_SIZE, Signatures};
+use serde::{Deserialize, Serialize};
+
+/// Places named in one report.
+pub const MAX_PLACES: usize = 32;
+
+/// What became of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Unchanged,
+    /// Something differs, but it is no news.
+    Noise,
+    Structure,
+    Text,
+    Image,
+}
+
+/// What told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signal {
+    /// All of it is equal.
+    Nothing,
+    /// Structure I: the strings of first and last characters.
+    TagStrings,
+    /// Structure II: sizes and shapes of the levels.
+    Levels,
+    /// Exact digest of the tree.
+    StructureDigest,
+    /// The set of link addresses.
+    Links,
+    /// Text I.
+    TextOne,
+    /// Text II.
+    TextTwo,
+    /// Exact digest of the text.
+    TextDigest,
+    /// The title alone.
+    Title,
+    /// Other images, or other labels.
+    ImageAddresses,
+    /// `ival` of an image.
+    ImageValue,
+    /// Perceptual hash of an image.
+    ImageLook,
+    /// Exact digest of an image.
+    ImageDigest,
+    /// Only noise: attributes, comments, scripts, or lines that come and go.
+    Bytes,
+}
+
+/// How much changed, by the share of shingles in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Extent {
+    /// None in common.
+    Complete,
+    /// Less than 30 %.
+    Large,
+    /// 30 to 70 %.
+    Medium,
+    /// 70 to 99 %.
+    Small,
+    /// All.
+    None,
+}
+
+impl Extent {
+    pub fn of(share: f64) -> Self {
+        match share {
+            s if s <= 0.0 => Self::Complete,
+            s if s < 0.3 => Self::Large,
+            s if s < 0.7 => Self::Medium,
+            s if s < 1.0 => Self::Small,
+            _ => Self::None,
+        }
+    }
+}
+
+/// The outcome of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    pub verdict: Verdict,
+    pub signal: Signal,
+    /// Estimated share of shingles in common.
+    pub share: f64,
+    pub extent: Extent,
+    /// The text changed too (a structure change does not look further, but the report may).
+    pub text_changed: bool,
+    /// Number (from 1) of the first start tag that differs, if it is among those kept.
+    pub first_tag: Option<u32>,
+    /// Levels (from 1) that differ.
+    pub levels: Vec<u32>,
+    /// Numbers (from 1) of lines of the new page that are news, and of the old page that are gone.
+    pub new_lines: Vec<u32>,
+    pub old_lines: Vec<u32>,
+    /// Lines that differ and are noise.
+    pub noise_lines: u32,
+}
+
+/// Compares two visits by their signatures; `template` is what was learnt of the host. Images are left to
+/// the image comparison, which is worth asking only if this says `unchanged` or `noise`.
+pub fn compare(old: &Signatures, new: &Signatures, template: Option<&HostTemplate>) -> Comparison {
+    let mut report = Comparison {
+        verdict: Verdict::Unchanged,
+        signal: Signal::Nothing,
+        share: 1.0,
+        extent: Extent::None,
+        text_changed: false,
+        first_tag: None,
+        levels: Vec::new(),
+        new_lines: Vec::new(),
+        old_lines: Vec::new(),
+        noise_lines: 0,
+    };
+    if old.body == new.body && old.version == new.version {
+        return report;
+    }
+    let text = judge_text(old, new, template, &mut report);
+    report.text_changed = text.is_some();
+    report.share = match report.text_changed {
+        // Shared minutiae cannot tell a small change from none: the digest does.
+        true => share(&old.sketch, &new.sketch).min(0.999),
+        false => 1.0,
+    };
+    report.extent = Extent::of(report.share);
+    let structure = judge_structure(old, new, &mut report);
+    (report.verdict, report.signal) = match (structure, text) {
+        (Some(signal), _) => (Verdict::Structure, signal),
+        (None, Some(signal)) => (Verdict::Text, signal),
+        (None, None) if old.links != new.links => (Verdict::Structure, Signal::Links),
+        (None, None) if old.images != new.images => (Verdict::Image, Signal::ImageAddresses),
+        (None, None) => (Verdict::Noise, Signal::Bytes),
+    };
+    report
+}
+
+/// The signal that says the tree changed outside advertisements.
+fn judge_structure(old: &Signatures, new: &Signatures, report: &mut Comparison) -> Option<Signal> {
+    if old.structure == new.structure || old.quiet_structure == new.quiet_structure {
+        return None;
+    }
+    report.levels = changed_levels(&old.levels, &new.levels);
+    if old.tag_strings != new.tag_strings || old.tags != new.tags {
+        report.first_tag = first_difference(old, new);
+        Some(Signal::TagStrings)
+    } else if !report.levels.is_empty() {
+        Some(Signal::Levels)
+    } else {
+        Some(Signal::StructureDigest)
+    }
+}
+
+fn first_difference(old: &Signatures, new: &Signatures) -> Option<u32> {
+    let differ = |a: &str, b: &str| {
+        let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
+        (same < a.chars().count() || same < b.chars().count()).then_some(same as u32 + 1)
+    };
+    let (first, last) = (differ(&old.first, &new.first), differ(&old.last, &new.last));
+    first.into_iter().chain(last).min()
+}
+
+/// The signal that says the text changed beyond noise.
+fn judge_text(
+    old: &Signatures,
+    new: &Signatures,
+    template: Option<&HostTemplate>,
+    report: &mut Comparison,
+) -> Option<Signal> {
+    let mut fired = None;
+    if old.text != new.text {
+        let noise = sort_lines(&old.lines, &new.lines, template, report);
+        let differs = !report.new_lines.is_empty() || !report.old_lines.is_empty();
+        // Lines left out differ, or words changed places in a way that no line shows: that is text, place unknown.
+        let unseen = old.lines.shapes != new.lines.shapes || old.lines.words != new.lines.words || noise == 0;
+        if differs || unseen {
+            fired = Some(match (old.text_code, new.text_code) {
+                (a, b) if a.one().to_bits() != b.one().to_bits() => Signal::TextOne,
+                (a, b) if a.two().to_bits() != b.two().to_bits() => Signal::TextTwo,
+                _ => Signal::TextDigest,
+            });
+        }
+    }
+    if fired.is_none() && old.title != new.title {
+        let mut title = Comparison { new_lines: Vec::new(), old_lines: Vec::new(), ..report.clone() };
+        sort_lines(&old.title, &new.title, template, &mut title);
+        if !title.new_lines.is_empty() || !title.old_lines.is_empty() {
+            fired = Some(Signal::Title);
+        }
+    }
+    fired
+}
+
+/// Puts lines that are news into the report; returns how many that differ are noise.
+fn sort_lines(old: &Lines, new: &Lines, template: Option<&HostTemplate>, report: &mut Comparison) -> u32 {
+    let changes = line_diff::changes(old, new);
+    let mut noise = 0;
+    for (at, change) in changes.iter().enumerate() {
+        let own_words = match *change {
+            LineChange::Numbers(i, j) => {
+                let (a, b) = (old.kept[i], new.kept[j]);
+                (a.is_volatile() && b.is_volatile()) || (a.is_banner() && b.is_banner())
+            }
+            LineChange::Removed(i) => old.kept[i].is_banner(),
+            LineChange::Added(j) => new.kept[j].is_banner(),
+        };
+        if own_words || template.is_some_and(|t| t.explains(old, new, &changes, at)) {
+            noise += 1;
+            continue;
+        }
+        let mut note = |list: fn(&mut Comparison) -> &mut Vec<u32>, number: u32| {
+            if list(report).len() < MAX_PLACES {
+                list(report).push(number);
+            }
+        };
+        match *change {
+            LineChange::Numbers(i, j) => {
+                note(|r| &mut r.old_lines, old.number(i));
+                note(|r| &mut r.new_lines, new.number(j));
+            }
+            LineChange::Removed(i) => note(|r| &mut r.old_lines, old.number(i)),
+            LineChange::Added(j) => note(|r| &mut r.new_lines, new.number(j)),
+        }
+    }
+    report.noise_lines += noise;
+    noise
+}
+
+/// Resemblance estimated from two sketches: the share of common values among the smallest of both.
+pub fn share(a: &[u32], b: &[u32]) -> f64 {
+    let (mut i, mut j, mut common, mut seen) = (0, 0, 0u32, 0u32);
+    // Beyond the end of a full sketch nothing is known.
+    while seen < SKETCH_SIZE as u32 {
+        let (x, y) = (a.get(i), b.get(j));
+        let full = |s: &[u32]| s.len() >= SKETCH_SIZE;
+        match (x, y) {
+            (None, None) => break,
+            (None, _) if full(a) => break,
+            (_, None) if full(b) => break,
+            (x, y) => {
+                let (take_a, take_b) = (
+                    y.is_none_or(|y| x.is_some_and(|x| x <= y)),
+                    x.is_none_or(|x| y.is_some_and(|y| y <= x)),
+                );
+                common += u32::from(take_a && take_b);
+                i += usize::from(take_a);
+                j += usize::from(take_b);
+                seen += 1;
+            }
+        }
+    }
+    if seen == 0 { 1.0 } else { f64::from(common) / f64::from(seen) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Extract, Judger, Limits, Scanner};
+
+    fn sign(html: &str) -> Signatures {
+        let mut page = Extract::new();
+        Scanner::new(Limits::default()).scan(html, &mut page);
+        Judger::default().sign(html, &page, None)
+    }
+
+    fn judge(old: &str, new: &str) -> (Verdict, Signal) {
+        let report = compare(&sign(old), &sign(new), None);
+        (report.verdict, report.signal)
+    }
+
+    #[test]
+    fn the_first_step_that_fires_decides() {
+        let old = "<title>t</title><p>wolf spiders hunt</p><p>Views: 12</p><img src=a.png><a href=/x>x</a>";
+        assert_eq!(judge(old, old), (Verdict::Unchanged, Signal::Nothing));
+        assert_eq!(judge(old, &old.replace("<p>wolf", "<p class=x>wolf")), (Verdict::Noise, Signal::Bytes));
+        assert_eq!(judge(old, &old.replace("12", "13")), (Verdict::Noise, Signal::Bytes));
+        assert_eq!(judge(old, &old.replace("hunt", "hunted")), (Verdict::Text, Signal::TextOne));
+        assert_eq!(
+            judge(old, &old.replace("wolf spiders", "spiders wolf")),
+            (Verdict::Text, Signal::TextDigest)
+        );
+        assert_eq!(
+            judge(old, &old.replace("<p>wolf", "<pre>wolf")),
+            (Verdict::Structure, Signal::TagStrings)
+        );
+        assert_eq!(judge(old, &old.replace("<title>t", "<title>u")), (Verdict::Text, Signal::Title));
+        assert_eq!(judge(old, &old.replace("a.png", "b.png")), (Verdict::Image, Signal::ImageAddresses));
+        assert_eq!(judge(old, &old.replace("=/x", "=/y")), (Verdict::Structure, Signal::Links));
+        assert_eq!(
+            judge("<div><p>a</p></div><i>b</i>", "<div><p>a</p><i>b</i></div>"),
+            (Verdict::Structure, Signal::Levels)
+        );
+    }
+
+    #[test]
+    fn places_are_named() {
+        let report = compare(&sign("<p>a<p>b<p>c<p>d"), &sign("<p>a<p>x<p>c<p>d<p>e"), None);
+        assert_eq!(
+            (report.verdict, report.first_tag, &report.levels[..]),
+            (Verdict::Structure, Some(5), &[1][..])
+        );
+        assert_eq!((&report.old_lines[..], &report.new_lines[..]), (&[2][..], &[2, 5][..]));
+    }
+
+    #[test]
+    fn advertisements_are_noise() {
+        let page = |ad: &str| format!("<p>news</p><div class=ad>{ad}</div><p>more</p>");
+        assert_eq!(judge(&page("buy"), &page("sell <b>now</b> or never")), (Verdict::Noise, Signal::Bytes));
+    }
+
+    #[test]
+    fn extents() {
+        let classes = [0.0, 0.29, 0.3, 0.69, 0.7, 0.99, 1.0].map(Extent::of);
+        use Extent::*;
+        assert_eq!(classes, [Complete, Large, Medium, Medium, Small, Small, None]);
+        assert_eq!(share(&[], &[]), 1.0);
+        assert_eq!(share(&[1, 2, 3], &[2, 3, 4]), 0.5);
+        let many: Vec<u32> = (0..SKETCH_SIZE as u32).collect();
+        let odd: Vec<u32> = many.iter().map(|n| n * 2).collect();
+        assert_eq!(share(&many, &odd), 0.5);
+    }
+}

@@ -1,0 +1,273 @@
+//! What differs between two visits without being news: clocks, dates, counters, tokens, advertisements.
+//!
+//! A line of visible text is reduced to a [`LineMark`]: its shape, in which numbers, dates and tokens are masked, and
+//! the sum of its words, in which they are not. Equal shapes with different sums mean that only numbers changed; whether
+//! that is noise the line itself says (`Views: 1204`, `generated in 12 ms`, a date alone) or the host's habit
+//! ([`crate::HostTemplate`]). Only short lines are ever taken for noise: a number that changes in running text is news.
+
+use super::swar;
+use super::words::{self, NumberKind};
+
+/// A line with more words than this is running text.
+const MAX_NOISE_WORDS: usize = 16;
+/// Words beside a date that leave a line a mere date.
+const MAX_DATE_WORDS: usize = 2;
+
+/// What is kept of a line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct LineMark {
+    /// Hash of the masked words in order; the lowest two bits are flags.
+    shape: u32,
+    /// Sum of the hashes of the words as they stand: the difference of two sums tells what was replaced by what,
+    /// whatever else the line says.
+    pub words: u32,
+}
+
+const VOLATILE: u32 = 1;
+const BANNER: u32 = 2;
+
+impl LineMark {
+    pub(crate) fn from_parts(shape: u32, words: u32) -> Self {
+        Self { shape, words }
+    }
+
+    pub(crate) fn parts(self) -> (u32, u32) {
+        (self.shape, self.words)
+    }
+
+    /// The shape without flags.
+    pub fn shape(self) -> u32 {
+        self.shape & !(VOLATILE | BANNER)
+    }
+
+    /// Numbers in this line come and go.
+    pub fn is_volatile(self) -> bool {
+        self.shape & VOLATILE != 0
+    }
+
+    /// The line belongs to an advertisement or a rotating banner.
+    pub fn is_banner(self) -> bool {
+        self.shape & BANNER != 0
+    }
+}
+
+/// Calls `line` with the mark of each line of `text`, in order. `banners` are the byte ranges of advertisements, sorted.
+pub fn mark_lines(text: &str, banners: &[(u32, u32)], mut line: impl FnMut(LineMark)) {
+    let bytes = text.as_bytes();
+    let mut banners = banners.iter().peekable();
+    let mut state = LineState::default();
+    let mut line_at = 0;
+    let mut at = 0;
+    while line_at < bytes.len() {
+        let (hash, has_digit, end) = next_word(bytes, at);
+        if end > at {
+            state.add(hash, has_digit);
+        }
+        let ends_line = bytes.get(end).is_none_or(|&b| b == b'\n');
+        at = end + 1;
+        if !ends_line {
+            continue;
+        }
+        while banners.next_if(|b| b.1 as usize <= line_at).is_some() {}
+        let inside = banners.peek().is_some_and(|b| (b.0 as usize) <= line_at);
+        line(state.finish(text.get(line_at..end).unwrap_or(""), inside));
+        state = LineState::default();
+        line_at = at;
+    }
+}
+
+/// The mark of one line.
+pub fn mark_line(text: &str) -> LineMark {
+    let mut mark = LineMark::default();
+    mark_lines(text, &[], |m| mark = m);
+    mark
+}
+
+#[derive(Default)]
+struct LineState {
+    shape: u64,
+    words: u64,
+    count: usize,
+    /// The line holds a digit or `ago` and must be looked at word by word.
+    look: bool,
+}
+
+impl LineState {
+    #[inline(always)]
+    fn add(&mut self, hash: u64, has_digit: bool) {
+        self.shape = in_order(self.shape, if has_digit { 1 } else { hash });
+        self.words = self.words.wrapping_add(hash);
+        self.count += 1;
+        self.look |= has_digit | (hash == AGO);
+    }
+
+    fn finish(self, line: &str, banner: bool) -> LineMark {
+        // Running text has its numbers masked and is never noise: no need to look closer.
+        let close = self.look && self.count <= MAX_NOISE_WORDS;
+        let (shape, volatile) = if close { masked(line) } else { (self.shape, false) };
+        let flags = u32::from(volatile) * VOLATILE | u32::from(banner) * BANNER;
+        LineMark { shape: (shape >> 32) as u32 & !(VOLATILE | BANNER) | flags, words: self.words as u32 }
+    }
+}
+
+#[inline(always)]
+fn in_order(shape: u64, hash: u64) -> u64 {
+    (shape.rotate_left(9) ^ hash).wrapping_mul(0x9fb2_1c65_1e98_df25)
+}
+
+const fn spread(word: u64) -> u64 {
+    let x = (word ^ (word >> 31)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    x ^ (x >> 32)
+}
+
+const AGO: u64 = spread(swar::pack(b"ago"));
+
+/// The word at `at`: its hash, whether it holds a digit, and where it ends.
+#[inline(always)]
+fn next_word(bytes: &[u8], at: usize) -> (u64, bool, usize) {
+    let mut hash = 0u64;
+    let mut digit = 0u64;
+    let mut end = at;
+    loop {
+        let word = swar::load(bytes, end).unwrap_or_else(|| tail(bytes, end));
+        let length = swar::first(swar::below(word, 0x21));
+        let kept = if length == 8 { word } else { word & ((1 << (length * 8)) - 1) };
+        digit |= swar::below(kept ^ 0x3030_3030_3030_3030, 10);
+        // The first eight bytes stand alone, so that short words need one multiplication.
+        hash = spread(hash.rotate_left(27) ^ kept);
+        end += length;
+        if length < 8 {
+            return (hash, digit != 0, end);
+        }
+    }
+}
+
+/// The last bytes, filled up with zeros, which end a word.
+#[cold]
+fn tail(bytes: &[u8], at: usize) -> u64 {
+    let mut last = [0u8; 8];
+    for (to, &from) in last.iter_mut().zip(bytes.get(at..).unwrap_or(b"")) {
+        *to = from;
+    }
+    u64::from_le_bytes(last)
+}
+
+/// The shape of a line with numbers masked, and whether its numbers are noise.
+fn masked(line: &str) -> (u64, bool) {
+    let mut shape = 0u64;
+    let (mut numbers, mut dated, mut plain, mut keyword, mut all_known) = (0, 0, 0, false, true);
+    let mut last_masked = false;
+    let mut ago = false;
+    let month = words::names_month(line);
+    for word in line.split_ascii_whitespace() {
+        let small = words::SmallWord::new(word);
+        let kind = small.number_kind();
+        ago |= small.is("ago");
+        match kind {
+            NumberKind::None if !small.names_time() => {
+                plain += 1;
+                keyword |= small.is_counter_word();
+                all_known &= small.is_date_word();
+                shape = in_order(shape, small.hash());
+                last_masked = false;
+                continue;
+            }
+            NumberKind::None => {}
+            NumberKind::Date | NumberKind::Token => {
+                numbers += 1;
+                dated += 1;
+            }
+            NumberKind::Number => {
+                numbers += 1;
+                // A day or a year, if the line names a month.
+                dated += usize::from(month && small.could_be_date_part());
+            }
+            NumberKind::Mixed => {
+                numbers += 1;
+                shape = in_order(shape, small.masked_hash());
+                last_masked = false;
+                continue;
+            }
+        }
+        if !last_masked {
+            shape = in_order(shape, 1);
+        }
+        last_masked = true;
+    }
+    let only_dates = dated == numbers && (all_known || plain <= MAX_DATE_WORDS);
+    (shape, keyword || ago || (only_dates && numbers > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(old: &str, new: &str) -> bool {
+        let (a, b) = (mark_line(old), mark_line(new));
+        assert_ne!(a.words, b.words, "{old} {new}");
+        a.shape() == b.shape() && a.is_volatile() && b.is_volatile()
+    }
+
+    #[test]
+    fn numbers_that_are_noise() {
+        for (old, new) in [
+            ("Views: 1204", "Views: 1211"),
+            (
+                "Page generated 2026-11-15T04:18:25Z in 0.023 s",
+                "Page generated 2026-11-15T05:19:25Z in 0.091 s",
+            ),
+            ("Sunday, 15 November 2026", "Monday, 16 November 2026"),
+            ("Last updated: Nov 3, 2026 10:15 am", "Last updated: Dec 12, 2026 9:02 pm"),
+            ("3 hours ago", "2 days ago"),
+            ("an hour ago", "5 minutes ago"),
+            ("04:18", "05:00"),
+            ("© 2025 Spider Society", "© 2026 Spider Society"),
+            ("17 users online", "4 users online"),
+            ("Request id 9f86d081884c7d65", "Request id 60303ae22b998861"),
+        ] {
+            assert!(noise(old, new), "{old} / {new}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_news() {
+        for (old, new) in [
+            ("Price: 20 EUR", "Price: 25 EUR"),
+            ("Version 3.11.2 was released", "Version 3.11.4 was released"),
+            (
+                "The council voted on 5 May 2024 to close the bridge over the river",
+                "The council voted on 6 May 2024 to close the bridge over the river",
+            ),
+            ("Timeout: 30 seconds", "Timeout: 60 seconds"),
+            ("12,400", "12,900"),
+        ] {
+            assert!(!noise(old, new), "{old} / {new}");
+        }
+    }
+
+    #[test]
+    fn words_change_the_shape() {
+        assert_ne!(mark_line("Views: 12 today").shape(), mark_line("Views: 12 yesterdays").shape());
+        assert_ne!(mark_line("wolf spider").shape(), mark_line("spider wolf").shape());
+        assert_eq!(mark_line("wolf spider").words, mark_line("spider wolf").words);
+    }
+
+    #[test]
+    fn the_same_replacement_has_the_same_difference() {
+        let delta = |a: &str, b: &str| mark_line(b).words.wrapping_sub(mark_line(a).words);
+        assert_eq!(
+            delta("abc — Python 3.11.2 manual", "abc — Python 3.11.4 manual"),
+            delta("os 3.11.2", "os 3.11.4")
+        );
+    }
+
+    #[test]
+    fn lines_in_banners_are_marked() {
+        let mut marks = Vec::new();
+        mark_lines("one\ntwo three\nfour", &[(4, 13)], |m| marks.push(m.is_banner()));
+        assert_eq!(marks, [false, true, false]);
+        let mut count = 0;
+        mark_lines("", &[], |_| count += 1);
+        assert_eq!(count, 0);
+    }
+}

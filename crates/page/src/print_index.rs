@@ -1,0 +1,309 @@
+//! Finding near-duplicates without comparing against every page: an index of prints with a fixed size.
+//!
+//! Of a page's minutiae the [`SKETCH`] smallest are kept. They are the same sample of what two pages share, so the share
+//! of common values estimates their resemblance. [`FEATURES`] of them lead to the page through an open-addressed table;
+//! those that lead to [`MAX_POSTINGS`] pages already say nothing (navigation, legal notes) and the next smallest take
+//! their place. Memory is fixed by the capacity: [`PrintIndex::BYTES_PER_PAGE`] per page. When full, the oldest page
+//! makes room. A look-up reads a few hundred entries, however many pages there are.
+
+use serde::{Deserialize, Serialize};
+
+/// Minutiae kept of a page.
+pub const SKETCH: usize = 48;
+/// Minutiae that lead to a page.
+pub const FEATURES: usize = 12;
+/// Pages that one minutia leads to.
+pub const MAX_POSTINGS: usize = 12;
+/// Candidates compared in one look-up.
+const MAX_CANDIDATES: usize = 512;
+/// Slots of the table per page.
+const SLOTS_PER_PAGE: usize = 20;
+/// Slots looked at for one minutia.
+const MAX_PROBES: usize = 128;
+
+/// The prints of one page, for storage and for sending to the node that owns them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Print {
+    pub id: u64,
+    /// The smallest minutiae, sorted.
+    pub sketch: Vec<u32>,
+}
+
+impl Print {
+    /// The print of a page from its minutiae (sorted).
+    pub fn new(id: u64, minutiae: &[u64]) -> Self {
+        // Winnowing prefers small hashes: mixed again, every minutia has the same chance.
+        let mut sketch: Vec<u32> =
+            minutiae.iter().map(|m| (m.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32).collect();
+        if sketch.len() > SKETCH {
+            sketch.select_nth_unstable(SKETCH - 1);
+            sketch.truncate(SKETCH);
+        }
+        sketch.sort_unstable();
+        sketch.dedup();
+        Self { id, sketch }
+    }
+}
+
+/// A page that may be a near-duplicate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    pub id: u64,
+    /// Estimated resemblance.
+    pub resemblance: f64,
+}
+
+/// The index.
+#[derive(Debug, Clone)]
+pub struct PrintIndex {
+    capacity: usize,
+    ids: Vec<u64>,
+    /// [`SKETCH`] values per page, the unused ones `u32::MAX`.
+    sketches: Vec<u32>,
+    /// Minutia and page plus one; zero is free.
+    slots: Vec<(u32, u32)>,
+    /// The page that makes room next.
+    oldest: usize,
+    found: Vec<u32>,
+}
+
+impl PrintIndex {
+    /// Memory per page of capacity, all told.
+    pub const BYTES_PER_PAGE: usize = 8 + 4 * SKETCH + 8 * SLOTS_PER_PAGE;
+
+    /// An index for `capacity` pages (at least one).
+    pub fn new(capacity: usize) -> Self {
+        let capacity = capacity.clamp(1, u32::MAX as usize / SLOTS_PER_PAGE);
+        Self {
+            capacity,
+            ids: Vec::new(),
+            sketches: Vec::new(),
+            slots: vec![(0, 0); capacity * SLOTS_PER_PAGE],
+            oldest: 0,
+            found: Vec::new(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// What the index holds, for storage; inserting them again in this order rebuilds it.
+    pub fn prints(&self) -> impl Iterator<Item = Print> + '_ {
+        let order = (self.oldest..self.ids.len()).chain(0..self.oldest.min(self.ids.len()));
+        order.map(|page| Print {
+            id: self.ids[page],
+            sketch: self.sketch(page).iter().copied().filter(|&v| v != u32::MAX).collect(),
+        })
+    }
+
+    /// Adds a page, in place of the oldest if the index is full.
+    pub fn insert(&mut self, print: &Print) {
+        let page = if self.ids.len() < self.capacity {
+            self.ids.push(print.id);
+            self.sketches.resize(self.ids.len() * SKETCH, u32::MAX);
+            self.ids.len() - 1
+        } else {
+            let page = self.oldest;
+            self.oldest = (self.oldest + 1) % self.capacity;
+            self.ids[page] = print.id;
+            page
+        };
+        let kept = &mut self.sketches[page * SKETCH..(page + 1) * SKETCH];
+        kept.fill(u32::MAX);
+        for (to, &from) in kept.iter_mut().zip(&print.sketch) {
+            *to = from;
+        }
+        let mut placed = 0;
+        for &value in print.sketch.iter().take(SKETCH) {
+            placed += usize::from(self.place(value, page));
+            if placed == FEATURES {
+                break;
+            }
+        }
+    }
+
+    /// Pages whose estimated resemblance is at least `least`, best first, at most `most` of them.
+    pub fn lookup(&mut self, print: &Print, least: f64, most: usize) -> Vec<Candidate> {
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        for &value in print.sketch.iter().take(SKETCH) {
+            self.follow(value, &mut found);
+            if found.len() >= MAX_CANDIDATES {
+                break;
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        let mut candidates: Vec<Candidate> = found
+            .iter()
+            .map(|&page| Candidate {
+                id: self.ids[page as usize],
+                resemblance: resemblance(&print.sketch, self.sketch(page as usize)),
+            })
+            .filter(|c| c.resemblance >= least)
+            .collect();
+        candidates.sort_unstable_by(|a, b| b.resemblance.total_cmp(&a.resemblance).then(a.id.cmp(&b.id)));
+        candidates.truncate(most);
+        self.found = found;
+        candidates
+    }
+
+    fn sketch(&self, page: usize) -> &[u32] {
+        &self.sketches[page * SKETCH..(page + 1) * SKETCH]
+    }
+
+    /// A slot is alive while its page still holds the value: no entry needs to be deleted.
+    fn is_alive(&self, (value, page): (u32, u32)) -> bool {
+        page.checked_sub(1).is_some_and(|p| self.sketch(p as usize).contains(&value))
+    }
+
+    /// Where the slots of a value begin. Sketches hold small values: turned so that all bits count.
+    fn home(&self, value: u32) -> usize {
+        let spread = u64::from(value).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        ((u128::from(spread) * self.slots.len() as u128) >> 64) as usize
+    }
+
+    /// Lets `value` lead to `page`, unless it leads to enough pages already.
+    fn place(&mut self, value: u32, page: usize) -> bool {
+        let mut at = self.home(value);
+        let mut free = None;
+        let mut postings = 0;
+        for _ in 0..MAX_PROBES.min(self.slots.len()) {
+            let slot = self.slots[at];
+            if slot == (value, page as u32 + 1) {
+                return true;
+            }
+            if slot.1 == 0 {
+                free = free.or(Some(at));
+                break;
+            }
+            if slot.0 == value && self.is_alive(slot) {
+                postings += 1;
+                if postings == MAX_POSTINGS {
+                    return false;
+                }
+            } else if free.is_none() && !self.is_alive(slot) {
+                free = Some(at);
+            }
+            at = (at + 1) % self.slots.len();
+        }
+        if let Some(at) = free {
+            self.slots[at] = (value, page as u32 + 1);
+        }
+        free.is_some()
+    }
+
+    /// Adds the pages `value` leads to.
+    fn follow(&self, value: u32, found: &mut Vec<u32>) {
+        let mut at = self.home(value);
+        for _ in 0..MAX_PROBES.min(self.slots.len()) {
+            let slot = self.slots[at];
+            if slot.1 == 0 {
+                return;
+            }
+            if slot.0 == value && self.is_alive(slot) {
+                found.push(slot.1 - 1);
+            }
+            at = (at + 1) % self.slots.len();
+        }
+    }
+}
+
+/// Estimated resemblance: common values among the smallest of both.
+fn resemblance(a: &[u32], b: &[u32]) -> f64 {
+    let known = |s: &[u32]| s.iter().take_while(|&&v| v != u32::MAX).count();
+    let (a, b) = (&a[..known(a)], &b[..known(b)]);
+    let (mut i, mut j, mut common, mut seen) = (0, 0, 0u32, 0usize);
+    while seen < SKETCH {
+        let (x, y) = (a.get(i), b.get(j));
+        // Beyond the end of a full sketch nothing is known.
+        if (x.is_none() && (y.is_none() || a.len() >= SKETCH)) || (y.is_none() && b.len() >= SKETCH) {
+            break;
+        }
+        let (x, y) = (x.copied().unwrap_or(u32::MAX), y.copied().unwrap_or(u32::MAX));
+        common += u32::from(x == y);
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+        seen += 1;
+    }
+    if seen == 0 { 0.0 } else { f64::from(common) / seen as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn minutiae(seed: u64, count: u64) -> Vec<u64> {
+        let mut values: Vec<u64> = (0..count)
+            .map(|n| {
+                (seed * 1_000_003 + n).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+                    ^ (n + seed).wrapping_mul(0x94d0_49bb_1331_11eb)
+            })
+            .collect();
+        values.sort_unstable();
+        values
+    }
+
+    #[test]
+    fn alike_pages_are_found() {
+        let mut index = PrintIndex::new(1000);
+        for id in 0..1000 {
+            index.insert(&Print::new(id, &minutiae(id, 300)));
+        }
+        for id in [0, 7, 999] {
+            let mut near = minutiae(id, 300);
+            near.truncate(270);
+            near.extend(minutiae(5000 + id, 30));
+            let found = index.lookup(&Print::new(1, &near), 0.5, 4);
+            assert_eq!(found.first().map(|c| c.id), Some(id));
+            assert!(found[0].resemblance > 0.6 && found[0].resemblance < 1.0);
+        }
+        assert_eq!(index.lookup(&Print::new(1, &minutiae(9999, 300)), 0.2, 4), []);
+    }
+
+    #[test]
+    fn the_oldest_makes_room() {
+        let mut index = PrintIndex::new(10);
+        for id in 0..25 {
+            index.insert(&Print::new(id, &minutiae(id, 100)));
+        }
+        assert_eq!(index.len(), 10);
+        assert_eq!(index.prints().map(|p| p.id).collect::<Vec<_>>(), (15..25).collect::<Vec<_>>());
+        let mut find = |id: u64| index.lookup(&Print::new(0, &minutiae(id, 100)), 0.9, 1).len();
+        assert_eq!((find(3), find(14), find(15), find(24)), (0, 0, 1, 1));
+    }
+
+    #[test]
+    fn common_minutiae_are_passed_over() {
+        let mut index = PrintIndex::new(2000);
+        let shared: Vec<u64> = minutiae(77, 60);
+        let page = |id: u64| {
+            let mut all = [shared.clone(), minutiae(id + 1000, 100)].concat();
+            all.sort_unstable();
+            all
+        };
+        for id in 0..2000 {
+            index.insert(&Print::new(id, &page(id)));
+        }
+        let right = (0..2000).filter(|&id| {
+            index.lookup(&Print::new(0, &page(id)), 0.95, 1).first().is_some_and(|c| c.id == id)
+        });
+        assert_eq!(right.count(), 2000);
+    }
+
+    #[test]
+    fn small_and_empty_prints() {
+        let mut index = PrintIndex::new(4);
+        index.insert(&Print::new(1, &[]));
+        index.insert(&Print::new(2, &[42]));
+        assert_eq!(index.lookup(&Print::new(0, &[]), 0.0, 9), []);
+        assert_eq!(index.lookup(&Print::new(0, &[42]), 0.5, 9), [Candidate { id: 2, resemblance: 1.0 }]);
+        let print = Print::new(9, &minutiae(4, 200));
+        assert_eq!(postcard::from_bytes::<Print>(&postcard::to_stdvec(&print).unwrap()).unwrap(), print);
+    }
+}

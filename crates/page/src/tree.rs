@@ -1,0 +1,247 @@
+//! The tree of a page, made from its tags after the fact, for the stages that ask for one.
+//!
+//! The nesting rule is simpler than a browser's and fixed: void elements are leaves; `p`, `li`, `dt`, `dd`, `option`,
+//! cells, rows and row groups end where the next of their kind, or the block around them, begins; an end tag closes the
+//! nearest open element of its name that is not beyond a table cell, and is ignored if there is none; what is never
+//! closed lasts to the end of its parent. No element is invented. Elements nested deeper than [`MAX_DEPTH`] become
+//! children of the last one allowed.
+
+use super::extract::{Extract, TagKind};
+use super::tags::TagId;
+
+/// Levels of the tree; what lies deeper is flattened onto the last.
+pub const MAX_DEPTH: usize = 512;
+/// No parent: the node is a root.
+pub const NO_PARENT: u32 = u32::MAX;
+/// How far up the stack of open elements an end tag or an implied end looks.
+const MAX_LOOK_UP: usize = 256;
+
+/// One element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Node {
+    pub tag: TagId,
+    /// Position of the parent in [`Tree::nodes`], smaller than its own; [`NO_PARENT`] for roots.
+    pub parent: u32,
+    /// Roots are at depth 0.
+    pub depth: u16,
+    /// Elements directly inside.
+    pub children: u32,
+    /// The start tag's position in [`Extract::events`].
+    pub event: u32,
+    /// The visible text inside, descendants included.
+    pub text_start: u32,
+    pub text_end: u32,
+    /// One past the last descendant in [`Tree::nodes`].
+    pub end: u32,
+}
+
+/// Elements in the order of the source; buffers are kept from page to page.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    pub nodes: Vec<Node>,
+    open: Vec<u32>,
+    /// The innermost open element when the text in front of each event was met.
+    holders: Vec<u32>,
+}
+
+impl Tree {
+    /// Builds the tree of a page; what was held before is forgotten.
+    pub fn build(&mut self, page: &Extract) {
+        self.nodes.clear();
+        self.open.clear();
+        self.holders.clear();
+        self.holders.reserve(page.events.len() + 1);
+        let mut foreign = 0u32;
+        for (at, event) in page.events.iter().enumerate() {
+            self.holders.push(self.open.last().copied().unwrap_or(NO_PARENT));
+            let tag = event.tag;
+            if event.kind == TagKind::End {
+                if let Some(level) = self.find_open(tag) {
+                    foreign -= self.close_to(level, event.text_at);
+                }
+                continue;
+            }
+            if foreign == 0 {
+                self.imply_ends(tag, event.text_at);
+            }
+            let id = self.nodes.len() as u32;
+            let parent = self.open.last().copied().unwrap_or(NO_PARENT);
+            if let Some(node) = self.nodes.get_mut(parent as usize) {
+                node.children += 1;
+            }
+            self.nodes.push(Node {
+                tag,
+                parent,
+                depth: self.open.len() as u16,
+                children: 0,
+                event: at as u32,
+                text_start: event.text_at,
+                text_end: event.text_at,
+                end: id + 1,
+            });
+            let leaf = tag.is_void() || (event.kind == TagKind::StartSelfClosing && foreign > 0);
+            if !leaf && self.open.len() + 1 < MAX_DEPTH {
+                self.open.push(id);
+                foreign += u32::from(is_foreign_root(tag));
+            }
+        }
+        self.holders.push(self.open.last().copied().unwrap_or(NO_PARENT));
+        self.close_to(0, page.text.len() as u32);
+    }
+
+    /// Calls `run` with each stretch of visible text (its bytes) and the node that directly holds it, in order.
+    pub fn for_each_run(&self, page: &Extract, mut run: impl FnMut(u32, &str)) {
+        let mut from = 0;
+        let mut give = |holder: u32, to: usize| {
+            if to > from {
+                run(holder, page.text.get(from..to).unwrap_or(""));
+                from = to;
+            }
+        };
+        for (event, &holder) in page.events.iter().zip(&self.holders) {
+            give(holder, event.text_at as usize);
+        }
+        give(self.holders.last().copied().unwrap_or(NO_PARENT), page.text.len());
+    }
+
+    fn find_open(&self, tag: TagId) -> Option<usize> {
+        let table = matches!(
+            tag,
+            TagId::TABLE | TagId::TR | TagId::TBODY | TagId::THEAD | TagId::TFOOT | TagId::BODY | TagId::HTML
+        );
+        for (level, &id) in self.open.iter().enumerate().rev().take(MAX_LOOK_UP) {
+            let open = self.nodes[id as usize].tag;
+            if open == tag {
+                return Some(level);
+            }
+            if !table && matches!(open, TagId::TD | TagId::TH) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Closes what the start of `tag` ends without saying so.
+    fn imply_ends(&mut self, tag: TagId, text_at: u32) {
+        let Some((closes, walls)) = implied(tag) else {
+            return;
+        };
+        let mut found = None;
+        for (level, &id) in self.open.iter().enumerate().rev().take(MAX_LOOK_UP) {
+            let open = self.nodes[id as usize].tag;
+            if closes.contains(&open) {
+                found = Some(level);
+            } else if walls.contains(&open) {
+                break;
+            }
+        }
+        if let Some(level) = found {
+            self.close_to(level, text_at);
+        }
+    }
+
+    /// Closes the open elements from `level` up; returns how many of them held foreign content.
+    fn close_to(&mut self, level: usize, text_at: u32) -> u32 {
+        let end = self.nodes.len() as u32;
+        let mut foreign = 0;
+        for id in self.open.drain(level.min(self.open.len())..) {
+            let node = &mut self.nodes[id as usize];
+            node.text_end = text_at;
+            node.end = end;
+            foreign += u32::from(is_foreign_root(node.tag));
+        }
+        foreign
+    }
+}
+
+fn is_foreign_root(tag: TagId) -> bool {
+    matches!(tag, TagId::SVG | TagId::MATH)
+}
+
+/// The elements that the start of `tag` ends, and those beyond which it ends nothing.
+fn implied(tag: TagId) -> Option<(&'static [TagId], &'static [TagId])> {
+    const BOXES: &[TagId] = &[
+        TagId::TD,
+        TagId::TH,
+        TagId::TABLE,
+        TagId::CAPTION,
+        TagId::BUTTON,
+        TagId::OBJECT,
+        TagId::TEMPLATE,
+        TagId::DIV,
+        TagId::SECTION,
+        TagId::ARTICLE,
+        TagId::LI,
+        TagId::BODY,
+    ];
+    Some(match tag {
+        TagId::LI => (&[TagId::LI], &[TagId::UL, TagId::OL, TagId::MENU, TagId::TABLE, TagId::TD, TagId::TH]),
+        TagId::DT | TagId::DD => (&[TagId::DT, TagId::DD], &[TagId::DL, TagId::TABLE, TagId::TD, TagId::TH]),
+        TagId::OPTION => (&[TagId::OPTION], &[TagId::SELECT, TagId::OPTGROUP, TagId::DATALIST]),
+        TagId::OPTGROUP => (&[TagId::OPTION, TagId::OPTGROUP], &[TagId::SELECT]),
+        TagId::TD | TagId::TH => (&[TagId::TD, TagId::TH, TagId::CAPTION], &[TagId::TR, TagId::TABLE]),
+        TagId::TR => (&[TagId::TR, TagId::TD, TagId::TH, TagId::CAPTION], &[TagId::TABLE]),
+        TagId::TBODY | TagId::THEAD | TagId::TFOOT => (
+            &[TagId::TBODY, TagId::THEAD, TagId::TFOOT, TagId::TR, TagId::TD, TagId::TH, TagId::CAPTION],
+            &[TagId::TABLE],
+        ),
+        TagId::BODY => (&[TagId::HEAD], &[]),
+        TagId::BR | TagId::BUTTON | TagId::LEGEND | TagId::CAPTION => return None,
+        _ if tag.is_block() => (&[TagId::P], BOXES),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, Scanner};
+
+    fn outline(html: &str) -> String {
+        let mut page = Extract::new();
+        Scanner::new(Limits::default()).scan(html, &mut page);
+        let mut tree = Tree::default();
+        tree.build(&page);
+        let shown = tree.nodes.iter().map(|n| format!("{}{}", n.depth, page.tag_name(n.tag)));
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn implied_ends() {
+        assert_eq!(outline("<div><p>a<p>b<div>c</div></div>"), "0div 1p 1p 1div");
+        assert_eq!(outline("<ul><li>a<ul><li>b</ul><li>c</ul>"), "0ul 1li 2ul 3li 1li");
+        assert_eq!(outline("<table><tr><td>a<td>b<tr><th>c</table><p>"), "0table 1tr 2td 2td 1tr 2th 0p");
+        assert_eq!(outline("<dl><dt>a<dd>b<dt>c</dl>"), "0dl 1dt 1dd 1dt");
+        assert_eq!(outline("<head><meta><body><br><p>"), "0head 1meta 0body 1br 1p");
+    }
+
+    #[test]
+    fn stray_and_missing_end_tags() {
+        assert_eq!(outline("</p><div><b>x</i></div><p>"), "0div 1b 0p");
+        assert_eq!(outline("<div><table><tr><td></div>x<p></table></div><p>"), "0div 1table 2tr 3td 4p 0p");
+        assert_eq!(outline("<svg><g/><path/></svg><g/><b>"), "0svg 1g 1path 0g 1b");
+        assert_eq!(outline("<!-- <b> --><script>'<i>'</script><u>"), "0script 0u");
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let mut page = Extract::new();
+        Scanner::new(Limits::default()).scan(&"<i>x".repeat(3 * MAX_DEPTH), &mut page);
+        let mut tree = Tree::default();
+        tree.build(&page);
+        assert_eq!(tree.nodes.len(), 3 * MAX_DEPTH);
+        assert_eq!(tree.nodes.iter().map(|n| n.depth).max(), Some(MAX_DEPTH as u16 - 1));
+    }
+
+    #[test]
+    fn runs_cover_the_text() {
+        let mut page = Extract::new();
+        Scanner::new(Limits::default()).scan("a<p>b <i>c</i> d</p>e", &mut page);
+        let mut tree = Tree::default();
+        tree.build(&page);
+        let mut runs = Vec::new();
+        tree.for_each_run(&page, |holder, run| runs.push((holder, run.to_owned())));
+        let expected = [(NO_PARENT, "a"), (0, "\nb"), (1, " c"), (0, " d"), (NO_PARENT, "\ne")];
+        assert_eq!(runs, expected.map(|(h, r)| (h, r.to_owned())));
+    }
+}

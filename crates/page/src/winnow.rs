@@ -1,0 +1,530 @@
+//! Near-duplicates by winnowing: the minutiae of a text, and what two texts have in common.
+//!
+//! White space and punctuation are dropped, letters made small, every run of K characters hashed, and of each window of
+//! W neighbouring hashes the smallest recorded, the rightmost if several are, each place once. So any stretch that two
+//! texts share of at least W + K − 1 characters (after dropping) leaves a minutia in both, wherever it stands.
+//! What counts as a character is [`char::is_alphanumeric`]; combining marks are dropped with the punctuation.
+//!
+//! The fast hash is a cyclic polynomial over 64 bits (each character a random number, turned by one bit per place),
+//! rolled from one character to the next; MD5 takes the first eight bytes of the digest of the run in UTF-8. Minutiae of different settings cannot be compared.
+
+use super::swar;
+use md5::{Digest, Md5};
+use std::sync::LazyLock;
+
+/// How minutiae are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WinnowConfig {
+    /// Characters hashed together (1 to [`MAX_K`]): shorter matches are never found.
+    pub k: usize,
+    /// Hashes in a window (1 to [`MAX_W`]): matches of `w + k - 1` characters are always found.
+    pub w: usize,
+    pub hash: WinnowHash,
+}
+
+/// The hash of a run of K characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WinnowHash {
+    /// Rolling polynomial, mixed.
+    Fast,
+    /// As in the paper.
+    Md5,
+}
+
+pub const MAX_K: usize = 256;
+pub const MAX_W: usize = 1024;
+
+impl Default for WinnowConfig {
+    /// K = 25 is some four words, so that idioms do not match; W = 40 keeps one hash in twenty.
+    fn default() -> Self {
+        Self { k: 25, w: 40, hash: WinnowHash::Fast }
+    }
+}
+
+/// Finds minutiae, keeping its buffers between texts.
+///
+/// Work is saved by looking only at hashes below a limit that nearly every window holds some of; the few stretches
+/// without any are hashed again and looked at in full.
+#[derive(Debug, Clone)]
+pub struct Winnower {
+    config: WinnowConfig,
+    /// The number of a leaving ASCII character, already turned.
+    leaving: Box<[u64; 128]>,
+    codes: Vec<u8>,
+    wide: Vec<u32>,
+    symbols: Vec<u64>,
+    /// Low hashes and their places.
+    low: Vec<(u64, u32)>,
+    stack: Vec<(u64, u32)>,
+    gap: Vec<u64>,
+    chosen: Vec<u64>,
+}
+
+/// Hashes below the limit that an average window holds.
+const LOW_PER_WINDOW: u64 = 4;
+
+/// What becomes of an ASCII character: its small form, or 0 if it is dropped.
+static SMALL: [u8; 128] = {
+    let mut table = [0u8; 128];
+    let mut c = 0u8;
+    while c < 128 {
+        if c.is_ascii_alphanumeric() {
+            table[c as usize] = c.to_ascii_lowercase();
+        }
+        c += 1;
+    }
+    table
+};
+
+impl Winnower {
+    /// K and W outside their bounds are moved to the nearest.
+    pub fn new(config: WinnowConfig) -> Self {
+        let config = WinnowConfig { k: config.k.clamp(1, MAX_K), w: config.w.clamp(1, MAX_W), ..config };
+        let turn = (config.k % 64) as u32;
+        Self {
+            config,
+            leaving: Box::new(std::array::from_fn(|code| SYMBOLS[code].rotate_left(turn))),
+            codes: Vec::new(),
+            wide: Vec::new(),
+            symbols: Vec::new(),
+            low: Vec::new(),
+            stack: Vec::new(),
+            gap: Vec::new(),
+            chosen: Vec::new(),
+        }
+    }
+
+    pub fn config(&self) -> WinnowConfig {
+        self.config
+    }
+
+    /// The minutiae of `text`, sorted, each once. A text shorter than K has one: the hash of all of it, if any.
+    pub fn minutiae(&mut self, text: &str) -> &[u64] {
+        let narrow = keep_narrow(text, &mut self.codes);
+        let length = if narrow {
+            self.codes.len()
+        } else {
+            keep_wide(text, &mut self.wide);
+            self.symbols.clear();
+            self.symbols.extend(self.wide.iter().map(|&code| symbol(code)));
+            self.wide.len()
+        };
+        self.chosen.clear();
+        if length == 0 {
+            return &self.chosen;
+        }
+        let k = self.config.k.min(length);
+        let count = length - k + 1;
+        let w = self.config.w.min(count);
+        let limit = low_limit(w);
+        let (codes, wide) = (&self.codes, &self.wide);
+        match (self.config.hash, narrow) {
+            (WinnowHash::Fast, true) if k == self.config.k => {
+                let leaving = &self.leaving;
+                roll_low(
+                    codes,
+                    k,
+                    |c| SYMBOLS[c as usize & 127],
+                    |c| leaving[c as usize & 127],
+                    limit,
+                    &mut self.low,
+                );
+            }
+            (WinnowHash::Fast, false) => {
+                let turn = (k % 64) as u32;
+                roll_low(&self.symbols, k, |s| s, |s| s.rotate_left(turn), limit, &mut self.low);
+            }
+            (hash, _) => {
+                hash_all(hash, narrow, codes, wide, k, &mut self.gap);
+                self.low.clear();
+                let low = self.gap.iter().enumerate().filter(|(_, h)| **h < limit);
+                self.low.extend(low.map(|(at, &h)| (h, at as u32)));
+            }
+        }
+        choose_low(&self.low, count, w, &mut self.stack, &mut self.chosen);
+        // Windows without a low hash lie between two of them, or before the first, or after the last.
+        let mut from = 0;
+        for place in self.low.iter().map(|l| l.1 as usize).chain([count]) {
+            if place - from >= w {
+                let run = from..place + k - 1;
+                let (codes, wide) = (codes.get(run.clone()).unwrap_or(b""), wide.get(run).unwrap_or(&[]));
+                hash_all(self.config.hash, narrow, codes, wide, k, &mut self.gap);
+                choose(&self.gap, w, &mut self.chosen);
+            }
+            from = place + 1;
+        }
+        self.chosen.sort_unstable();
+        self.chosen.dedup();
+        &self.chosen
+    }
+}
+
+/// The hashes of all runs.
+fn hash_all(hash: WinnowHash, narrow: bool, codes: &[u8], wide: &[u32], k: usize, out: &mut Vec<u64>) {
+    match (hash, narrow) {
+        (WinnowHash::Fast, true) => roll(codes, k, |c| SYMBOLS[c as usize & 127], out),
+        (WinnowHash::Fast, false) => roll(wide, k, symbol, out),
+        (WinnowHash::Md5, true) => {
+            out.clear();
+            out.extend(codes.windows(k).map(md5_of));
+        }
+        (WinnowHash::Md5, false) => {
+            out.clear();
+            let mut run = String::with_capacity(4 * k);
+            for codes in wide.windows(k) {
+                run.clear();
+                run.extend(codes.iter().filter_map(|&c| char::from_u32(c)));
+                out.push(md5_of(run.as_bytes()));
+            }
+        }
+    }
+}
+
+fn md5_of(run: &[u8]) -> u64 {
+    let digest: [u8; 16] = Md5::digest(run).into();
+    digest.first_chunk().map_or(0, |c| u64::from_be_bytes(*c))
+}
+
+/// Codes handled at a time, in buffers that stay near.
+const CHUNK: usize = 256;
+
+/// The kept characters if all of them are ASCII, which they are in most texts with curly quotes and dashes too.
+fn keep_narrow(text: &str, out: &mut Vec<u8>) -> bool {
+    out.clear();
+    out.reserve(text.len());
+    let mut rest = text;
+    loop {
+        let ascii = swar::ascii_prefix(rest.as_bytes());
+        let (narrow, tail) = rest.split_at(ascii);
+        keep_ascii(narrow.as_bytes(), out);
+        let mut chars = tail.chars();
+        match chars.next() {
+            None => return true,
+            Some(c) if small_form(c) != 0 => return false,
+            Some(_) => rest = chars.as_str(),
+        }
+    }
+}
+
+/// The kept characters, without a branch per byte: what is dropped is written over by the next.
+fn keep_ascii(bytes: &[u8], out: &mut Vec<u8>) {
+    let mut kept = [0u8; CHUNK];
+    // One less than the buffer holds, so that the count fits a byte.
+    for chunk in bytes.chunks(CHUNK - 1) {
+        let mut n = 0u8;
+        for &byte in chunk {
+            let small = SMALL[(byte & 127) as usize];
+            kept[n as usize] = small;
+            n = n.wrapping_add(u8::from(small != 0));
+        }
+        out.extend_from_slice(&kept[..n as usize]);
+    }
+}
+
+/// What becomes of a character: its small form, or 0 if it is dropped.
+#[inline(always)]
+fn small_form(c: char) -> u32 {
+    let code = c as u32;
+    match SMALL_WIDE.get(code as usize) {
+        Some(&kept) => u32::from(kept),
+        // Ideographs and Hangul syllables have one form; general punctuation is dropped.
+        None if matches!(code, 0x4e00..0xa000 | 0xac00..0xd7a4) => code,
+        None if matches!(code, 0x2000..0x2070) => 0,
+        None if c.is_alphanumeric() => c.to_lowercase().next().map_or(0, u32::from),
+        None => 0,
+    }
+}
+
+fn keep_wide(text: &str, out: &mut Vec<u32>) {
+    out.clear();
+    out.reserve(text.len());
+    out.extend(text.chars().map(small_form).filter(|&kept| kept != 0));
+}
+
+/// What becomes of a character of the scripts that two bytes of UTF-8 reach.
+static SMALL_WIDE: LazyLock<[u16; 0x800]> = LazyLock::new(|| {
+    std::array::from_fn(|code| {
+        let kept = char::from_u32(code as u32).filter(|c| c.is_alphanumeric());
+        kept.and_then(|c| c.to_lowercase().next())
+            .map_or(0, |c| if (c as u32) < 0x1_0000 { c as u16 } else { 0 })
+    })
+});
+
+/// The random number of a character.
+#[inline(always)]
+fn symbol(code: u32) -> u64 {
+    spread(code as u64)
+}
+
+const fn spread(code: u64) -> u64 {
+    let x = (code + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ (x >> 32)
+}
+
+/// The random numbers of ASCII, ready made.
+static SYMBOLS: [u64; 128] = {
+    let mut symbols = [0; 128];
+    let mut code = 0;
+    while code < 128 {
+        symbols[code] = spread(code as u64);
+        code += 1;
+    }
+    symbols
+};
+
+/// The hash of every run of `k` codes.
+#[inline(always)]
+fn roll<C: Copy>(codes: &[C], k: usize, symbol: impl Fn(C) -> u64, out: &mut Vec<u64>) {
+    out.clear();
+    let k = k.min(codes.len());
+    let (first, rest) = codes.split_at(k);
+    if first.is_empty() {
+        return;
+    }
+    let mut hash = first.iter().fold(0u64, |hash, &code| hash.rotate_left(1) ^ symbol(code));
+    out.reserve(rest.len() + 1);
+    out.push(hash);
+    let turn = (k % 64) as u32;
+    // What leaves does not wait for the hash: only a turn and an exclusive or are in the chain.
+    out.extend(rest.iter().zip(codes).map(|(&entering, &leaving)| {
+        hash = hash.rotate_left(1) ^ (symbol(entering) ^ symbol(leaving).rotate_left(turn));
+        hash
+    }));
+}
+
+/// Low hashes of all runs of `k` codes and their places, written without a branch per hash. Each hash waits for the one
+/// before it, so the two halves of the text are rolled side by side.
+#[inline(always)]
+fn roll_low<C: Copy>(
+    codes: &[C],
+    k: usize,
+    entering: impl Fn(C) -> u64,
+    leaving: impl Fn(C) -> u64,
+    limit: u64,
+    out: &mut Vec<(u64, u32)>,
+) {
+    out.clear();
+    let (first, rest) = codes.split_at(k.min(codes.len()));
+    let half = rest.len() / 2;
+    let (rest_a, rest_b) = rest.split_at(half);
+    let start = |codes: &[C]| codes.iter().fold(0u64, |hash, &code| hash.rotate_left(1) ^ entering(code));
+    let mut a = start(first);
+    let mut b = start(codes.get(half..half + first.len()).unwrap_or(first));
+    if a < limit {
+        out.push((a, 0));
+    }
+    let mut later = Vec::with_capacity(rest_b.len() / 4);
+    let (mut near_a, mut near_b) = ([(0u64, 0u32); CHUNK], [(0u64, 0u32); CHUNK]);
+    let (mut place_a, mut place_b) = (1u32, half as u32 + 1);
+    let chunks = |codes| <[C]>::chunks(codes, CHUNK / 2);
+    let pairs_a = chunks(rest_a).zip(chunks(codes));
+    let pairs_b = chunks(rest_b).zip(chunks(codes.get(half..).unwrap_or(&[])));
+    let mut pairs_a = pairs_a.chain([(&[][..], &[][..])]);
+    for (enter_b, leave_b) in pairs_b {
+        let (enter_a, leave_a) = pairs_a.next().unwrap_or((&[], &[]));
+        let (mut n, mut m) = (0u8, 0u8);
+        let both = enter_a.len().min(enter_b.len()).min(leave_a.len()).min(leave_b.len());
+        let (ea, la) = (&enter_a[..both], &leave_a[..both]);
+        let (eb, lb) = (&enter_b[..both], &leave_b[..both]);
+        for i in 0..both {
+            a = a.rotate_left(1) ^ (entering(ea[i]) ^ leaving(la[i]));
+            b = b.rotate_left(1) ^ (entering(eb[i]) ^ leaving(lb[i]));
+            near_a[n as usize] = (a, place_a);
+            near_b[m as usize] = (b, place_b);
+            n = n.wrapping_add(u8::from(a < limit));
+            m = m.wrapping_add(u8::from(b < limit));
+            place_a += 1;
+            place_b += 1;
+        }
+        // The second half may be longer by one.
+        for (&enters, &leaves) in enter_b[both..].iter().zip(&leave_b[both..]) {
+            b = b.rotate_left(1) ^ (entering(enters) ^ leaving(leaves));
+            near_b[m as usize] = (b, place_b);
+            m = m.wrapping_add(u8::from(b < limit));
+            place_b += 1;
+        }
+        out.extend_from_slice(&near_a[..n as usize]);
+        later.extend_from_slice(&near_b[..m as usize]);
+    }
+    out.append(&mut later);
+}
+
+/// Below it lies the smallest hash of nearly every window.
+fn low_limit(w: usize) -> u64 {
+    (u64::MAX / w as u64).saturating_mul(LOW_PER_WINDOW)
+}
+
+/// What windows with a low hash choose. A hash is chosen if a window has room between the nearest smaller hash on its
+/// left and the nearest one on its right that is not larger.
+fn choose_low(low: &[(u64, u32)], count: usize, w: usize, stack: &mut Vec<(u64, u32)>, out: &mut Vec<u64>) {
+    stack.clear();
+    // Places are counted from 1, so that 0 is the edge.
+    let mut close = |stack: &mut Vec<(u64, u32)>, right: usize| {
+        if let Some((hash, _)) = stack.pop() {
+            let left = stack.last().map_or(0, |s| s.1 as usize);
+            if right - left > w {
+                out.push(hash);
+            }
+        }
+    };
+    for &(hash, place) in low {
+        while stack.last().is_some_and(|top| top.0 >= hash) {
+            close(stack, place as usize + 1);
+        }
+        stack.push((hash, place + 1));
+    }
+    while !stack.is_empty() {
+        close(stack, count + 1);
+    }
+}
+
+/// Of each window the smallest hash, rightmost on ties, each place once; all hashes looked at.
+fn choose(hashes: &[u64], w: usize, out: &mut Vec<u64>) {
+    let first = &hashes[..w.min(hashes.len())];
+    let Some(mut at) = rightmost_smallest(first, 0) else { return };
+    out.push(hashes[at]);
+    let mut end = first.len();
+    while end < hashes.len() {
+        // Until the smallest falls out of the window, only a newcomer can take its place.
+        let last = (at + w).min(hashes.len());
+        match hashes[end..last].iter().position(|&h| h <= hashes[at]) {
+            Some(n) => {
+                at = end + n;
+                end = at + 1;
+            }
+            None if last == hashes.len() => return,
+            None => {
+                end = last + 1;
+                at = rightmost_smallest(&hashes[at + 1..end], at + 1).unwrap_or(at + 1);
+            }
+        }
+        out.push(hashes[at]);
+    }
+}
+
+fn rightmost_smallest(hashes: &[u64], from: usize) -> Option<usize> {
+    let smallest = hashes.iter().copied().min()?;
+    hashes.iter().rposition(|&h| h == smallest).map(|n| from + n)
+}
+
+/// What two sets of minutiae (sorted, each once) have in common.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Likeness {
+    pub common: usize,
+    /// Share of the first text's minutiae found in the second.
+    pub contained: f64,
+    /// Share of the second text's minutiae found in the first.
+    pub containing: f64,
+    /// Common minutiae among all of both.
+    pub resemblance: f64,
+}
+
+impl Likeness {
+    /// Two texts without minutiae are alike; one without is unlike any other.
+    pub fn of(a: &[u64], b: &[u64]) -> Self {
+        let common = common(a, b);
+        let share =
+            |of: usize| if of == 0 { f64::from(a.len() == b.len()) } else { common as f64 / of as f64 };
+        Self {
+            common,
+            contained: share(a.len()),
+            containing: share(b.len()),
+            resemblance: share(a.len() + b.len() - common),
+        }
+    }
+}
+
+/// How many values two sorted lists share.
+pub(crate) fn common<T: Ord>(a: &[T], b: &[T]) -> usize {
+    let (mut i, mut j, mut n) = (0, 0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        n += usize::from(x == y);
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    n
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The definition, word for word.
+    fn plainly(hashes: &[u64], w: usize) -> Vec<u64> {
+        let mut places = Vec::new();
+        for (from, window) in hashes.windows(w.min(hashes.len()).max(1)).enumerate() {
+            let at = (0..window.len()).rev().min_by_key(|&i| window[i]).map(|i| from + i);
+            if places.last() != at.as_ref() {
+                places.extend(at);
+            }
+        }
+        places.into_iter().map(|at| hashes[at]).collect()
+    }
+
+    #[test]
+    fn likeness_of_sets() {
+        let l = Likeness::of(&[1, 2, 3, 4], &[3, 4, 5]);
+        assert_eq!((l.common, l.contained, l.resemblance), (2, 0.5, 0.4));
+        assert_eq!(Likeness::of(&[], &[]).resemblance, 1.0);
+        assert_eq!(Likeness::of(&[], &[1]).resemblance, 0.0);
+    }
+
+    #[test]
+    fn short_texts_have_one_minutia() {
+        let mut winnower = Winnower::new(WinnowConfig::default());
+        assert_eq!(winnower.minutiae("Wolf!").len(), 1);
+        assert_eq!(winnower.minutiae(" .,").len(), 0);
+        let wolf = winnower.minutiae("Wolf!").to_vec();
+        assert_eq!(winnower.minutiae("w-o l.f"), wolf);
+        assert_ne!(winnower.minutiae("wolv"), wolf);
+    }
+
+    #[test]
+    fn wide_and_narrow_texts_agree() {
+        let mut winnower = Winnower::new(WinnowConfig { k: 3, w: 2, hash: WinnowHash::Fast });
+        let narrow = winnower.minutiae("spiders").to_vec();
+        assert_eq!(winnower.minutiae("spiders — …"), narrow);
+        let mut md5 = Winnower::new(WinnowConfig { k: 3, w: 2, hash: WinnowHash::Md5 });
+        let narrow = md5.minutiae("spiders").to_vec();
+        assert_eq!(md5.minutiae("SPIDERS — …"), narrow);
+    }
+
+    proptest! {
+        #[test]
+        fn windows_choose_as_defined(hashes in prop::collection::vec(0u64..20, 0..120), w in 1usize..12) {
+            let mut chosen = Vec::new();
+            choose(&hashes, w, &mut chosen);
+            prop_assert_eq!(chosen, plainly(&hashes, w));
+        }
+
+        /// The short cut over low hashes comes to the same.
+        #[test]
+        fn minutiae_are_as_defined(text in "[a-d é]{0,300}", k in 1usize..6, w in 1usize..40, md5: bool) {
+            let hash = if md5 { WinnowHash::Md5 } else { WinnowHash::Fast };
+            let mut winnower = Winnower::new(WinnowConfig { k, w, hash });
+            let found = winnower.minutiae(&text).to_vec();
+            let mut wide = Vec::new();
+            keep_wide(&text, &mut wide);
+            let mut hashes = Vec::new();
+            if !wide.is_empty() {
+                hash_all(hash, false, &[], &wide, k.min(wide.len()), &mut hashes);
+            }
+            let mut expected = plainly(&hashes, w);
+            expected.sort_unstable();
+            expected.dedup();
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn rolling_is_hashing_anew(codes in prop::collection::vec(any::<u8>(), 1..200), k in 1usize..100) {
+            let mut rolled = Vec::new();
+            roll(&codes, k, |c| symbol(u32::from(c)), &mut rolled);
+            let anew: Vec<u64> = codes.windows(k.min(codes.len())).map(|run| {
+                run.iter().fold(0u64, |h, &c| h.rotate_left(1) ^ symbol(u32::from(c)))
+            }).collect();
+            prop_assert_eq!(rolled, anew);
+        }
+    }
+}
