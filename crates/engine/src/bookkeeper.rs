@@ -16,6 +16,7 @@ use lycosa_archive::EncodedVisit;
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{Frontier, Lease};
+use lycosa_page::MirrorDetector;
 use lycosa_types::{CanonUrl, UrlKey};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -81,6 +82,8 @@ pub struct Bookkeeper {
     limits: LimitConfig,
     concurrency: usize,
     per_host: u32,
+    /// Recognises hosts that repeat another one; none if that is not wanted.
+    mirrors: Option<MirrorDetector>,
     workers: Vec<WorkerSlot>,
     events: Receiver<Event>,
     batches: SyncSender<Batch>,
@@ -111,6 +114,7 @@ pub struct Parts {
     pub limits: LimitConfig,
     pub concurrency: usize,
     pub per_host: u32,
+    pub skip_mirrors: bool,
     pub workers: Vec<UnboundedSender<Vec<Lease>>>,
     pub events: Receiver<Event>,
     pub batches: SyncSender<Batch>,
@@ -128,6 +132,7 @@ impl Bookkeeper {
             limits: parts.limits,
             concurrency: parts.concurrency,
             per_host: parts.per_host,
+            mirrors: parts.skip_mirrors.then(MirrorDetector::default),
             workers: parts.workers.into_iter().map(slot).collect(),
             events: parts.events,
             batches: parts.batches,

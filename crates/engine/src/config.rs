@@ -10,8 +10,10 @@ use lycosa_types::{CanonRules, Granularity, Partitioner};
 use serde::{Deserialize, Serialize};
 
 mod fetch;
+mod judging;
 
 pub use fetch::FetchConfig;
+pub use judging::{JudgingConfig, MinutiaHash};
 
 /// `lycosa.toml` with every key, its meaning and its default.
 pub const TEMPLATE: &str = include_str!("lycosa.toml");
@@ -38,6 +40,7 @@ pub struct Config {
     pub fetch: FetchConfig,
     pub urls: CanonRules,
     pub traps: TrapRules,
+    pub judging: JudgingConfig,
     pub archive: ArchiveConfig,
     pub partitions: PartitionConfig,
     pub memory: MemoryConfig,

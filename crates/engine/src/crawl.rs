@@ -19,6 +19,7 @@ use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END}
 use crate::config::{Config, ConfigError, LimitConfig};
 use crate::judge::{JudgeContext, compression};
 use crate::layout::{Layout, write_atomically};
+use crate::near::NearTable;
 use crate::report::{REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
 use crate::totals::{Progress, Totals};
 use crate::{clock, rules, worker};
@@ -133,9 +134,10 @@ impl Crawl {
         frontier.committed(changes.epoch);
         let scope = Scope::new(config.scope_options(), &seeds)?;
         let prints = PrintTable::load(Arc::clone(&store), config.prints_bytes())?;
+        let near = NearTable::load(&store, config.judging.least_resemblance, config.prints_bytes())?;
         Ok(Self {
             shared: Shared::new(config.shared_options()?)?,
-            context: Arc::new(JudgeContext { config: config.clone(), scope, prints }),
+            context: Arc::new(JudgeContext { config: config.clone(), scope, prints, near }),
             layout,
             config,
             store,
@@ -182,6 +184,7 @@ impl Crawl {
             limits: config.limits.clone(),
             concurrency: config.fetch.concurrency,
             per_host: config.politeness.per_host,
+            skip_mirrors: config.judging.skip_mirrors,
             workers,
             events: events_out,
             batches,

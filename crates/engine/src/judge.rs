@@ -2,6 +2,9 @@
 //!
 //! Pure CPU work on the worker's own thread and buffers. Whatever the response holds, it ends in a [`Judged`].
 
+mod encoding;
+mod facts;
+
 use std::borrow::Cow;
 use std::io::Read;
 use std::sync::Arc;
@@ -9,18 +12,22 @@ use std::sync::Arc;
 use lycosa_archive::{
     EncodedVisit, Encoder, EncoderOptions, Exchange, PayloadDigest, RevisitOf, RevisitReason,
 };
-use lycosa_fetch::{Protocol, Response, Visit};
+use lycosa_fetch::{Response, Visit};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::{First, PageEnd, PrintTable, Scope};
 use lycosa_graph::PageEdges;
-use lycosa_page::{ContentKind, Extract, LinkKind, Rel, RobotsDirectives, Scanner, charset, sitemap, sniff};
-use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, Outcome, UnixMs, UrlId, VisitFacts};
+use lycosa_page::{
+    ContentKind, Extract, Judger, LinkKind, Rel, RobotsDirectives, Scanner, charset, sitemap, sniff,
+};
+use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, Outcome, UrlId, VisitFacts};
 
-use crate::config::{ArchiveCompression, Config};
+pub use self::encoding::compression;
+use self::encoding::encode;
+use self::facts::{clip, facts};
+use crate::config::Config;
+use crate::near::{NearTable, StoredSignatures};
 use crate::outlinks::{LinkCollector, LinkCounts, Outlinks, Recent};
 
-/// Longest title, type, ETag or date that is kept in a record.
-const MAX_FACT_BYTES: usize = 512;
 /// Largest sitemap after decompression.
 const MAX_SITEMAP_BYTES: u64 = 50 << 20;
 
@@ -30,6 +37,7 @@ pub struct JudgeContext {
     pub config: Config,
     pub scope: Scope,
     pub prints: PrintTable,
+    pub near: NearTable,
 }
 
 /// Everything that follows from one page visit.
@@ -48,6 +56,7 @@ pub struct Judge {
     context: Arc<JudgeContext>,
     scanner: Scanner,
     extract: Extract,
+    judger: Judger,
     encoder: Option<Encoder>,
     recent: Recent,
 }
@@ -61,10 +70,12 @@ impl Judge {
                 ..EncoderOptions::default()
             })
         });
+        let judger = Judger::new(context.config.judging.winnow());
         Self {
             context,
             scanner: Scanner::new(lycosa_page::Limits::default()),
             extract: Extract::new(),
+            judger,
             encoder,
             recent: Recent::default(),
         }
@@ -77,6 +88,7 @@ impl Judge {
             outcome: Outcome::NotModified,
             visit: None,
             first_print: None,
+            signatures: None,
             retry_after_ms: None,
             elapsed_ms,
             address: visit.ip,
@@ -106,11 +118,12 @@ impl Judge {
         } else if response.is_success() {
             judged.end.outcome = Outcome::Fetched { status: response.status };
             revisit = self.content_seen(entry, id, visit, response, &mut facts, &mut judged.end);
-            self.read_page(entry, response, &mut facts, &mut judged);
+            self.read_page(entry, id, response, &mut facts, &mut judged);
         } else {
             judged.end.outcome = Outcome::Missing { status: response.status };
         }
-        if let Some(encoder) = &mut self.encoder {
+        let kept = facts.near_duplicate.is_none() || self.context.config.judging.store_near_duplicates;
+        if let Some(encoder) = self.encoder.as_mut().filter(|_| kept) {
             let depth = entry.depth.to_string();
             let metadata = [("hopsFromSeed", depth.as_str())];
             let payload_digest = facts.payload_sha1.map(PayloadDigest);
@@ -198,10 +211,22 @@ impl Judge {
     }
 
     /// Reads what the page says and where it leads.
-    fn read_page(&mut self, entry: &Entry, response: &Response, facts: &mut VisitFacts, judged: &mut Judged) {
+    fn read_page(
+        &mut self,
+        entry: &Entry,
+        id: UrlId,
+        response: &Response,
+        facts: &mut VisitFacts,
+        judged: &mut Judged,
+    ) {
         let content_type = response.content_type();
         match sniff(content_type, &response.body) {
-            ContentKind::Html => self.read_html(entry, response, facts, judged),
+            ContentKind::Html => {
+                let decoded = charset::decode(&response.body, content_type);
+                self.scanner.scan(&decoded.text, &mut self.extract);
+                self.sign(id, &decoded.text, facts, &mut judged.end);
+                self.follow_links(entry, response, facts, judged);
+            }
             ContentKind::Sitemap | ContentKind::Feed | ContentKind::Xml => {
                 let decoded = charset::decode(&response.body, content_type);
                 self.read_listing(entry, &decoded.text, judged);
@@ -218,10 +243,35 @@ impl Judge {
         }
     }
 
-    fn read_html(&mut self, entry: &Entry, response: &Response, facts: &mut VisitFacts, judged: &mut Judged) {
+    /// Signatures for later visits, and the near-duplicate test (of first payloads: a copy is a duplicate already).
+    fn sign(&mut self, id: UrlId, source: &str, facts: &mut VisitFacts, end: &mut PageEnd) {
+        let config = &self.context.config.judging;
+        let first = facts.duplicate_of.is_none();
+        let look = config.near_duplicates && first;
+        if !(config.signatures || look) {
+            return;
+        }
+        let signatures = self.judger.sign(source, &self.extract, None);
+        let sketch = NearTable::sketch(self.judger.minutiae());
+        if look {
+            facts.near_duplicate = self.context.near.claim(id, &sketch);
+        }
+        if config.signatures {
+            // A near-duplicate is no original: it does not come back into the table of prints.
+            let sketch = if first && facts.near_duplicate.is_none() { sketch } else { Vec::new() };
+            end.signatures = StoredSignatures { signatures, sketch }.encode();
+        }
+    }
+
+    /// Where the page last scanned leads.
+    fn follow_links(
+        &mut self,
+        entry: &Entry,
+        response: &Response,
+        facts: &mut VisitFacts,
+        judged: &mut Judged,
+    ) {
         let config = &self.context.config;
-        let decoded = charset::decode(&response.body, response.content_type());
-        self.scanner.scan(&decoded.text, &mut self.extract);
         let extract = &self.extract;
         let mut directives = extract.meta.robots.clone();
         for value in response.x_robots_tag() {
@@ -282,35 +332,6 @@ impl Judge {
     }
 }
 
-/// The archive's word for a choice of the configuration.
-pub fn compression(choice: ArchiveCompression) -> lycosa_archive::Compression {
-    match choice {
-        ArchiveCompression::Gzip => lycosa_archive::Compression::default(),
-        ArchiveCompression::Zstd => lycosa_archive::Compression::Zstd(3),
-        ArchiveCompression::None => lycosa_archive::Compression::None,
-    }
-}
-
-fn facts(response: &Response, elapsed_ms: u64) -> VisitFacts {
-    let owned = |value: Option<&str>| value.map(|value| clip(value).into_owned());
-    VisitFacts {
-        content_type: owned(response.content_type()).unwrap_or_default(),
-        body_bytes: response.body.len() as u64,
-        etag: owned(response.etag()),
-        last_modified: owned(response.last_modified()),
-        elapsed_ms: elapsed_ms.min(u64::from(u32::MAX)) as u32,
-        ..VisitFacts::default()
-    }
-}
-
-fn clip(text: &str) -> Cow<'_, str> {
-    if text.len() <= MAX_FACT_BYTES {
-        return Cow::Borrowed(text);
-    }
-    let end = (0..=MAX_FACT_BYTES).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    Cow::Borrowed(&text[..end])
-}
-
 /// What a page's links are relative to.
 fn base_of<'a>(page: &'a CanonUrl, base_href: Option<&str>, rules: &CanonRules) -> Cow<'a, CanonUrl> {
     let Some(href) = base_href else { return Cow::Borrowed(page) };
@@ -326,37 +347,4 @@ fn inflate(body: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     flate2::read::MultiGzDecoder::new(body).take(MAX_SITEMAP_BYTES).read_to_end(&mut out).ok()?;
     Some(out)
-}
-
-fn encode(
-    encoder: &mut Encoder,
-    url: &CanonUrl,
-    visit: &Visit,
-    response: &Response,
-    revisit: Option<&First>,
-    payload_digest: Option<PayloadDigest>,
-    metadata: &[(&str, &str)],
-) -> Result<EncodedVisit, Failure> {
-    let exchange = Exchange {
-        url,
-        at: UnixMs(visit.timing.started.0),
-        ip: visit.ip,
-        request_head: &visit.request_head,
-        response_head: response.head.raw(),
-        raw_body: &response.raw_body,
-        revisit_of: revisit.map(|first| RevisitOf {
-            url: &first.url,
-            at: first.at,
-            reason: RevisitReason::IdenticalPayload,
-            payload_digest: first.payload_sha1.map(PayloadDigest),
-        }),
-        payload_digest,
-        truncated: None,
-        protocol: (response.protocol == Protocol::Http2).then_some("h2"),
-        metadata,
-    };
-    encoder.encode(&exchange).map_err(|error| {
-        tracing::error!(%url, %error, "a visit could not be encoded");
-        Failure::BodyTooLarge
-    })
 }

@@ -24,6 +24,8 @@ pub struct Totals {
     pub archived_bytes: u64,
     /// Pages whose payload was seen before under another URL.
     pub duplicates: u64,
+    /// Pages whose text is nearly that of an earlier page.
+    pub near_duplicates: u64,
     /// URLs accepted.
     pub accepted: u64,
     /// Visits that will be tried again.

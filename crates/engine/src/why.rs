@@ -22,6 +22,8 @@ pub struct Why {
     pub found_on: Option<String>,
     /// The page with the same payload.
     pub duplicate_of: Option<String>,
+    /// The page with nearly the same text, and how nearly.
+    pub near_duplicate_of: Option<(String, f64)>,
     pub rejection: Option<Rejection>,
 }
 
@@ -47,6 +49,7 @@ pub fn why(store: &Store, config: &Config, raw: &str) -> Result<Why, WhyError> {
         record: store.url(id)?,
         found_on: None,
         duplicate_of: None,
+        near_duplicate_of: None,
         rejection: None,
     };
     let Some(record) = why.record.clone() else {
@@ -59,12 +62,22 @@ pub fn why(store: &Store, config: &Config, raw: &str) -> Result<Why, WhyError> {
     if let Some(first) = record.visit.as_ref().and_then(|visit| visit.duplicate_of) {
         why.duplicate_of = store.url(first)?.map(|first| first.url);
     }
+    if let Some(near) = record.visit.as_ref().and_then(|visit| visit.near_duplicate) {
+        let resemblance = f64::from(near.resemblance_permille) / 1000.0;
+        why.near_duplicate_of = store.url(near.of)?.map(|first| (first.url, resemblance));
+    }
     why.state = match record.state {
         UrlState::Queued => "queued",
         UrlState::Done => "done",
     };
     why.because = match (&record.outcome, record.state) {
-        (Some(outcome), UrlState::Done) => explain_outcome(outcome, &record, why.duplicate_of.as_deref()),
+        (Some(outcome), UrlState::Done) => {
+            let mut text = explain_outcome(outcome, &record, why.duplicate_of.as_deref());
+            if let Some((first, resemblance)) = &why.near_duplicate_of {
+                text.push_str(&format!("; its text is {:.0} % that of {first}", resemblance * 100.0));
+            }
+            text
+        }
         _ => explain_waiting(store, config, &url, &record)?,
     };
     Ok(why)

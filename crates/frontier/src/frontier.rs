@@ -101,6 +101,8 @@ pub struct PageEnd {
     pub visit: Option<VisitFacts>,
     /// A payload seen for the first time.
     pub first_print: Option<Digest>,
+    /// The page's signatures, encoded by whoever made them.
+    pub signatures: Option<Vec<u8>>,
     /// The pause the server asked for.
     pub retry_after_ms: Option<u64>,
     /// Time the server took.
@@ -134,6 +136,7 @@ pub struct Done {
     pub key: UrlKey,
     pub rank: Rank,
     pub record: UrlRecord,
+    pub signatures: Option<Vec<u8>>,
 }
 
 /// Where everything stands, for progress and for knowing when a crawl is over.
@@ -319,6 +322,11 @@ impl Frontier {
             delayed: self.delayed.len() as u64,
             hosts: self.hosts.len() as u64,
         }
+    }
+
+    /// The origin of a host, for instance `https://example.org`.
+    pub fn origin(&self, host: HostIndex) -> Option<&str> {
+        self.hosts.get(host as usize).map(|host| &*host.origin)
     }
 
     /// When something may become ready without anything else happening.

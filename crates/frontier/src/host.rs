@@ -65,6 +65,8 @@ pub struct Host {
     pub fetched: u64,
     pub failures_in_row: u32,
     pub address: Option<IpAddr>,
+    /// The origin whose pages it repeats, once that is known.
+    pub mirror_of: Option<Box<str>>,
     /// Changed since the last commit.
     pub dirty: bool,
     /// Different queries accepted per path (hashed), to bound calendars and the like.
@@ -92,6 +94,7 @@ impl Host {
             fetched: 0,
             failures_in_row: 0,
             address: None,
+            mirror_of: None,
             dirty: false,
             queries: HashMap::default(),
         }
@@ -108,6 +111,7 @@ impl Host {
         host.failures_in_row = record.failures_in_row;
         host.ready_at = record.ready_at;
         host.address = record.address;
+        host.mirror_of = record.mirror_of.map(Into::into);
         host
     }
 
@@ -120,6 +124,7 @@ impl Host {
             failures_in_row: self.failures_in_row,
             ready_at: self.ready_at,
             address: self.address,
+            mirror_of: self.mirror_of.as_deref().map(str::to_owned),
         }
     }
 

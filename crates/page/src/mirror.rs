@@ -34,6 +34,7 @@ impl Default for MirrorConfig {
 /// A host found to mirror another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mirror {
+    pub host: u64,
     /// The host that was known longer.
     pub of: u64,
     /// Sampled paths with equal content.
@@ -73,7 +74,7 @@ impl MirrorDetector {
         self.hosts.is_empty()
     }
 
-    /// Takes in that `host` serves content `digest` under `path` (with its query); which earlier host it mirrors, if any.
+    /// Takes in that `host` serves content `digest` under `path` (with its query); whether that shows one of two hosts to be a mirror.
     pub fn note(&mut self, host: u64, path: &str, digest: u64) -> Option<Mirror> {
         let arrived = self.hosts.len() as u32;
         if !self.hosts.contains_key(&host) && self.hosts.len() >= MAX_HOSTS {
@@ -98,12 +99,11 @@ impl MirrorDetector {
         others.into_iter().filter_map(|other| self.judge(host, other)).max_by_key(|m| m.equal)
     }
 
-    /// Whether `host` mirrors `other`, by their samples.
+    /// Whether one of two hosts mirrors the other, by their samples.
     fn judge(&self, host: u64, other: u64) -> Option<Mirror> {
         let (mine, its) = (self.hosts.get(&host)?, self.hosts.get(&other)?);
-        if its.arrived > mine.arrived {
-            return None;
-        }
+        // The one that was met first is the original.
+        let (mirror, of) = if its.arrived > mine.arrived { (other, host) } else { (host, other) };
         // Beyond the end of a full sample a path may be missing by chance.
         let end = |h: &Host| {
             if h.pages.len() < SAMPLE { u64::MAX } else { h.pages.last_key_value().map_or(0, |l| *l.0) }
@@ -119,7 +119,7 @@ impl MirrorDetector {
         }
         let enough =
             equal >= self.config.least_equal && equal as f64 >= self.config.least_share * paths as f64;
-        enough.then_some(Mirror { of: other, equal, paths })
+        enough.then_some(Mirror { host: mirror, of, equal, paths })
     }
 
     fn forget(&mut self, path: u64, content: u64, host: u64) {

@@ -105,7 +105,7 @@ impl LineState {
         // Running text has its numbers masked and is never noise: no need to look closer.
         let close = self.look && self.count <= MAX_NOISE_WORDS;
         let (shape, volatile) = if close { masked(line) } else { (self.shape, false) };
-        let flags = u32::from(volatile) * VOLATILE | u32::from(banner) * BANNER;
+        let flags = (u32::from(volatile) * VOLATILE) | (u32::from(banner) * BANNER);
         LineMark { shape: (shape >> 32) as u32 & !(VOLATILE | BANNER) | flags, words: self.words as u32 }
     }
 }

@@ -27,5 +27,5 @@ pub use key::{Digest, HostKey, UrlKey};
 pub use link::{LinkAttributes, LinkKind};
 pub use outcome::{Exclusion, Failure, Outcome};
 pub use partition::{Granularity, PartitionId, Partitioner, UrlId};
-pub use record::{ArchiveSpan, UrlRecord, UrlState, VisitFacts};
+pub use record::{ArchiveSpan, NearDuplicate, UrlRecord, UrlState, VisitFacts};
 pub use time::UnixMs;

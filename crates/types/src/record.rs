@@ -38,6 +38,14 @@ pub struct UrlRecord {
     pub visit: Option<VisitFacts>,
 }
 
+/// A page that reads nearly the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct NearDuplicate {
+    pub of: UrlId,
+    /// Estimated share of common minutiae, in thousandths.
+    pub resemblance_permille: u16,
+}
+
 /// What a visit that brought a response left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VisitFacts {
@@ -47,6 +55,8 @@ pub struct VisitFacts {
     pub payload_sha1: Option<[u8; 20]>,
     /// The first URL with the same payload, if this is not the first.
     pub duplicate_of: Option<UrlId>,
+    /// An earlier page with nearly the same text.
+    pub near_duplicate: Option<NearDuplicate>,
     /// The response (or revisit) record; none when archiving is off.
     pub archived: Option<ArchiveSpan>,
     pub content_type: String,

@@ -3,8 +3,10 @@
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use lycosa_frontier::host_queue::Entry;
+use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{Admission, Discovered, StoreError};
-use lycosa_types::{Outcome, UnixMs, UrlId, UrlKey};
+use lycosa_types::{Outcome, UnixMs, UrlId, UrlKey, VisitFacts};
 
 use super::{Bookkeeper, Event, PageResult};
 use crate::clock;
@@ -62,7 +64,9 @@ impl Bookkeeper {
                 self.totals.received_bytes += received_bytes;
                 self.leased.remove(&entry.key);
                 let key = entry.key;
-                let original = judged.end.visit.as_ref().and_then(|visit| visit.duplicate_of);
+                let visit = judged.end.visit.as_ref();
+                let original =
+                    visit.and_then(|visit| visit.duplicate_of.or(visit.near_duplicate.map(|near| near.of)));
                 if let Some(original) = original.filter(|id| self.leased.contains(&id.key)) {
                     self.held.entry(original.key).or_default().push(PageResult { host, entry, judged });
                     return Ok(());
@@ -90,10 +94,12 @@ impl Bookkeeper {
         let PageResult { host, entry, judged } = result;
         let Judged { end, outlinks, edges, encoded, counts } = *judged;
         self.totals.count_links(&counts);
+        let near = end.visit.as_ref().is_some_and(|visit| visit.near_duplicate.is_some());
         let duplicate = end.visit.as_ref().is_some_and(|visit| visit.duplicate_of.is_some());
         let body_bytes = end.visit.as_ref().map_or(0, |visit| visit.body_bytes);
         let fetched = matches!(end.outcome, Outcome::Fetched { .. });
         if fetched {
+            self.look_for_mirror(host, &entry, end.visit.as_ref());
             self.current.clear();
             self.current.push_str(entry.url.as_str());
         }
@@ -104,6 +110,7 @@ impl Bookkeeper {
                     self.totals.pages += 1;
                     self.totals.body_bytes += body_bytes;
                     self.totals.duplicates += u64::from(duplicate);
+                    self.totals.near_duplicates += u64::from(near);
                 }
                 let found_on = UrlId { partition: done.slot.partition, key };
                 self.end_visit(Ended { done, encoded, edges });
@@ -112,6 +119,16 @@ impl Bookkeeper {
             None => self.totals.retries += 1,
         }
         Ok(())
+    }
+
+    fn look_for_mirror(&mut self, host: HostIndex, entry: &Entry, visit: Option<&VisitFacts>) {
+        let Some(digest) = visit.and_then(|visit| visit.digest) else { return };
+        let Some(detector) = &mut self.mirrors else { return };
+        let found = detector.note(u64::from(host), entry.url.path_and_query(), digest.0);
+        let Some(mirror) = found else { return };
+        if let Some(of) = self.frontier.origin(mirror.of as HostIndex).map(str::to_owned) {
+            self.frontier.mark_mirror(mirror.host as HostIndex, &of);
+        }
     }
 
     pub(super) fn end_visit(&mut self, ended: Ended) {

@@ -103,3 +103,39 @@ fn a_stopped_crawl_goes_on() {
         site.server.ledger.repeats().into_iter().filter(|(url, _)| !url.contains("robots")).collect();
     assert!(repeats.is_empty(), "{repeats:?}");
 }
+
+/// Hosts that repeat another host's pages are recognised and left alone; near-duplicates refer to a page like them.
+#[test]
+fn mirrors_and_near_duplicates_are_recognised() {
+    let mut world = WorldConfig::full(17, 40, 3000);
+    world.features.faults = false;
+    world.features.traps = false;
+    let site = Site::start(world);
+    let seeds = site.world.seeds(1);
+    let mut config = site.config();
+    config.judging.skip_mirrors = true;
+    let end = site.crawl(config, &seeds);
+    let options = TruthOptions { seeds, redirects_add_depth: false, ..TruthOptions::default() };
+    let truth = site.world.truth(&options);
+    let mirrors: BTreeSet<String> = truth
+        .mirrors()
+        .iter()
+        .flat_map(|&(a, b)| [a, b])
+        .map(|host| format!("http://{}/", site.world.hosts()[host.0 as usize].name))
+        .collect();
+    assert!(!mirrors.is_empty());
+    let store = lycosa_frontier::Store::open(&site.layout().state(), 32 << 20).unwrap();
+    let recognised: Vec<(String, String)> = store
+        .hosts()
+        .map(|host| host.unwrap().1)
+        .filter_map(|host| Some((host.origin, host.mirror_of?)))
+        .collect();
+    assert!(!recognised.is_empty(), "no mirror was recognised");
+    for (origin, of) in &recognised {
+        assert!(
+            mirrors.contains(&format!("{origin}/")) && mirrors.contains(&format!("{of}/")),
+            "{origin} and {of}"
+        );
+    }
+    assert!(end.report.totals.near_duplicates > 0);
+}

@@ -39,6 +39,8 @@ impl Site {
         config.politeness.max_retry_ms = 200;
         config.politeness.per_host = 4;
         config.memory.budget_mib = 128;
+        // Every page is wanted, also of mirrors.
+        config.judging.skip_mirrors = false;
         config
     }
 

@@ -60,7 +60,8 @@ impl Frontier {
             let id = lycosa_types::UrlId { partition: host.slot.partition, key: entry.key };
             self.changes.prints.push((digest, id));
         }
-        let done = self.end_entry(index, entry, end.outcome, end.visit, now);
+        let mut done = self.end_entry(index, entry, end.outcome, end.visit, now);
+        done.signatures = end.signatures;
         self.rest(index, now);
         Some(done)
     }
@@ -114,6 +115,15 @@ impl Frontier {
             other.ready_at = other.ready_at.max(now.plus_ms(pause));
         }
         self.rest(index, now);
+    }
+
+    /// The host mirrors another one: what waits for it is dropped, unless it is the other one's own mirror.
+    pub fn mark_mirror(&mut self, index: HostIndex, of: &str) {
+        let Some(host) = self.hosts.get_mut(index as usize) else { return };
+        if host.mirror_of.is_none() {
+            host.mirror_of = Some(of.into());
+            self.touch(index);
+        }
     }
 
     /// A resolve lease is over.
@@ -194,7 +204,7 @@ impl Frontier {
             visited_at: Some(now),
             visit,
         };
-        Done { slot: host.slot, key: entry.key, rank: entry.rank, record }
+        Done { slot: host.slot, key: entry.key, rank: entry.rank, record, signatures: None }
     }
 }
 

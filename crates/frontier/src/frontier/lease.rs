@@ -137,6 +137,9 @@ impl Frontier {
                 _ if limit > 0 && host.fetched >= limit => {
                     Some(Outcome::Excluded(Exclusion::HostBudget { pages: limit }))
                 }
+                _ if let Some(of) = &host.mirror_of => {
+                    Some(Outcome::Excluded(Exclusion::Mirror { of: of.to_string() }))
+                }
                 _ if host.failures_in_row >= politeness.max_host_failures => {
                     Some(Outcome::Excluded(Exclusion::HostErrors { failures: host.failures_in_row }))
                 }

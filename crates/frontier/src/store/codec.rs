@@ -25,6 +25,8 @@ pub struct HostRecord {
     /// Not to be asked before this time.
     pub ready_at: UnixMs,
     pub address: Option<IpAddr>,
+    /// The origin whose pages it repeats.
+    pub mirror_of: Option<String>,
 }
 
 /// A host's robots.txt as it was fetched.

@@ -83,6 +83,7 @@ pub struct Store {
     hosts: Keyspace,
     rules: Keyspace,
     prints: Keyspace,
+    signatures: Keyspace,
     poisoned: AtomicBool,
 }
 
@@ -121,6 +122,7 @@ impl Store {
             hosts: keyspace("hosts")?,
             rules: keyspace("rules")?,
             prints: keyspace("prints")?,
+            signatures: keyspace("signatures")?,
             poisoned: AtomicBool::new(false),
             db,
         };
@@ -183,6 +185,9 @@ impl Store {
             let id = UrlId { partition: visit.slot.partition, key: visit.key };
             batch.insert(&self.urls, id.to_bytes().as_slice(), codec::encode_url(&visit.record)?);
             batch.remove(&self.queue, keys::queue(visit.slot, visit.rank).as_slice());
+            if let Some(signatures) = &visit.signatures {
+                batch.insert(&self.signatures, id.to_bytes().as_slice(), signatures.as_slice());
+            }
         }
         for (slot, record) in &changes.hosts {
             batch.insert(&self.hosts, keys::host(*slot).as_slice(), codec::encode_host(record)?);
@@ -246,6 +251,19 @@ impl Store {
             return Ok(None);
         };
         UrlId::from_bytes(&bytes).map(Some).ok_or(StoreError::Damaged("print"))
+    }
+
+    /// The signatures of a page's last visit, as they were given.
+    pub fn signatures(&self, id: UrlId) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.signatures.get(id.to_bytes())?.map(|bytes| bytes.to_vec()))
+    }
+
+    /// The signatures of every page.
+    pub fn all_signatures(&self) -> impl Iterator<Item = Result<(UrlId, Vec<u8>), StoreError>> + '_ {
+        self.signatures.iter().map(|guard| {
+            let (key, value) = guard.into_inner()?;
+            Ok((UrlId::from_bytes(&key).ok_or(StoreError::Damaged("signature key"))?, value.to_vec()))
+        })
     }
 
     pub fn digests(&self) -> impl Iterator<Item = Result<Digest, StoreError>> + '_ {

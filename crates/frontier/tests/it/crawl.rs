@@ -168,6 +168,7 @@ impl Run {
                         outcome,
                         visit: None,
                         first_print: None,
+                        signatures: None,
                         retry_after_ms: None,
                         elapsed_ms: 1,
                         address,

@@ -1,0 +1,52 @@
+//! The `[judging]` section: what is told from a page's text and structure.
+
+use lycosa_page::{WinnowConfig, WinnowHash};
+use serde::{Deserialize, Serialize};
+
+/// The hash that winnowing uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MinutiaHash {
+    #[default]
+    Fast,
+    Md5,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JudgingConfig {
+    pub signatures: bool,
+    pub near_duplicates: bool,
+    pub k: usize,
+    pub w: usize,
+    pub hash: MinutiaHash,
+    pub least_resemblance: f64,
+    pub store_near_duplicates: bool,
+    pub skip_mirrors: bool,
+}
+
+impl Default for JudgingConfig {
+    fn default() -> Self {
+        let winnow = WinnowConfig::default();
+        Self {
+            signatures: true,
+            near_duplicates: true,
+            k: winnow.k,
+            w: winnow.w,
+            hash: MinutiaHash::Fast,
+            least_resemblance: 0.9,
+            store_near_duplicates: true,
+            skip_mirrors: true,
+        }
+    }
+}
+
+impl JudgingConfig {
+    pub fn winnow(&self) -> WinnowConfig {
+        let hash = match self.hash {
+            MinutiaHash::Fast => WinnowHash::Fast,
+            MinutiaHash::Md5 => WinnowHash::Md5,
+        };
+        WinnowConfig { k: self.k, w: self.w, hash }
+    }
+}
