@@ -98,3 +98,53 @@ impl ContentReader {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, Scanner};
+
+    fn read(html: &str, url: Option<&str>) -> Content {
+        let mut page = Extract::new();
+        Scanner::new(Limits::default()).scan(html, &mut page);
+        ContentReader::default().read(html, &page, url)
+    }
+
+    const ARTICLE: &str = "<html lang=en-GB><title>Night hunters - Spider News</title>\
+        <meta name=author content='Ada Webb'><meta property=article:modified_time content='2020-02-03T10:00:00Z'>\
+        <body><header><nav><ul><li><a href=/>Home</a><li><a href=/news>News</a></ul></nav></header>\
+        <div class=post><h1>Night hunters</h1><div class=entry-content>\
+        <p>Wolf spiders hunt alone, at night, and carry their eggs with them, wherever they go.</p>\
+        <p>They do not build webs; they run, and they see well, with eight eyes in three rows.</p>\
+        <div class=share-buttons><a href=/s>Share this</a></div>\
+        <p>When the young hatch, they climb onto their mother, and stay there for a week, or two.</p></div></div>\
+        <div class=related><p>Other stories: the garden spider, which builds a web, and waits in it all day long.</p></div>\
+        <footer><p>Copyright, all rights reserved, by the publishers of Spider News, in every country.</p></footer>";
+
+    #[test]
+    fn an_article_without_its_surroundings() {
+        let content = read(ARTICLE, Some("https://spider.news/2020/01/02/night-hunters"));
+        let lines: Vec<&str> = content.text.lines().collect();
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[0].starts_with("Wolf spiders") && lines[2].starts_with("When the young"));
+        assert_eq!(content.title, "Night hunters");
+        assert_eq!(content.author.as_deref(), Some("Ada Webb"));
+        assert_eq!(content.published.as_deref(), Some("2020-01-02"));
+        assert_eq!(content.modified.as_deref(), Some("2020-02-03T10:00:00Z"));
+        assert_eq!(content.language.as_deref(), Some("en"));
+    }
+
+    #[test]
+    fn the_text_tells_the_language() {
+        let german = "<p>Die Spinne sitzt in ihrem Netz und wartet auf eine Fliege, die nicht weiß, was sie erwartet.</p>";
+        let content = read(&german.repeat(4), None);
+        assert_eq!(content.language.as_deref(), Some("de"));
+        assert_eq!(read("<p>ok</p>", None).language, None);
+    }
+
+    #[test]
+    fn pages_without_prose_have_no_content() {
+        assert_eq!(read("", None), Content::default());
+        assert_eq!(read("<nav><a href=/>x</a></nav>", None).text, "");
+    }
+}

@@ -115,10 +115,18 @@ impl LevelTable {
             // The separator in front of a run's first word belongs to nobody.
             let run = run.strip_prefix([' ', '\n']).unwrap_or(run);
             if let Some((squares, count)) = sums.get_mut(holder as usize) {
-                if run.is_ascii() {
-                    // Squares of 1024 bytes fit 32 bits, which vectors like.
-                    let sum = |part: &[u8]| part.iter().map(|&b| u32::from(b) * u32::from(b)).sum::<u32>();
-                    *squares += run.as_bytes().chunks(1024).map(|part| u64::from(sum(part))).sum::<u64>();
+                // Runs are short: one loop sums and looks for what is not ASCII at once. Squares of 1024 bytes fit 32 bits.
+                let (mut sum, mut all) = (0u64, 0u8);
+                for part in run.as_bytes().chunks(1024) {
+                    let mut part_sum = 0u32;
+                    for &b in part {
+                        part_sum += u32::from(b) * u32::from(b);
+                        all |= b;
+                    }
+                    sum += u64::from(part_sum);
+                }
+                if all.is_ascii() {
+                    *squares += sum;
                     *count += run.len() as u32;
                 } else {
                     let square = |c: char| u64::from(c as u32) * u64::from(c as u32);

@@ -106,7 +106,7 @@ impl LineState {
         let close = self.look && self.count <= MAX_NOISE_WORDS;
         let (shape, volatile) = if close { masked(line) } else { (self.shape, false) };
         let flags = (u32::from(volatile) * VOLATILE) | (u32::from(banner) * BANNER);
-        LineMark { shape: (shape >> 32) as u32 & !(VOLATILE | BANNER) | flags, words: self.words as u32 }
+        LineMark { shape: ((shape >> 32) as u32 & !(VOLATILE | BANNER)) | flags, words: self.words as u32 }
     }
 }
 
@@ -158,7 +158,7 @@ fn masked(line: &str) -> (u64, bool) {
     let (mut numbers, mut dated, mut plain, mut keyword, mut all_known) = (0, 0, 0, false, true);
     let mut last_masked = false;
     let mut ago = false;
-    let month = words::names_month(line);
+    let mut month = None;
     for word in line.split_ascii_whitespace() {
         let small = words::SmallWord::new(word);
         let kind = small.number_kind();
@@ -180,7 +180,9 @@ fn masked(line: &str) -> (u64, bool) {
             NumberKind::Number => {
                 numbers += 1;
                 // A day or a year, if the line names a month.
-                dated += usize::from(month && small.could_be_date_part());
+                let names_month =
+                    |month: &mut Option<bool>| *month.get_or_insert_with(|| words::names_month(line));
+                dated += usize::from(small.could_be_date_part() && names_month(&mut month));
             }
             NumberKind::Mixed => {
                 numbers += 1;

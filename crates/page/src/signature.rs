@@ -114,8 +114,8 @@ impl Judger {
             body: xxh3_64(source.as_bytes()),
             tags: self.tree.nodes.len() as u32,
             tag_strings: self.strings.digest(),
-            first: self.strings.first.chars().take(KEPT_TAGS).collect(),
-            last: self.strings.last.chars().take(KEPT_TAGS).collect(),
+            first: kept(&self.strings.first),
+            last: kept(&self.strings.last),
             levels: self.table.marks(),
             structure,
             quiet_structure,
@@ -156,4 +156,9 @@ impl Judger {
         };
         structure::digest(page, &self.tree, counts, &mut self.bytes)
     }
+}
+
+/// The start of a string of the structure that is kept.
+fn kept(tags: &str) -> String {
+    tags.get(..tags.floor_char_boundary(KEPT_TAGS)).unwrap_or("").to_owned()
 }

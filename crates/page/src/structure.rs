@@ -2,7 +2,7 @@
 //!
 //! Tags in comments and in raw text (scripts, styles, text areas) are no tags. Names are compared in small letters; a
 //! name of one letter stands in both strings. Custom names count with their own characters. The page record keeps the
-//! first [`KEPT_TAGS`] characters of each string to tell where a change begins; a digest covers all of it.
+//! first [`KEPT_TAGS`] bytes of each string to tell where a change begins; a digest covers all of it.
 
 use super::extract::Extract;
 use super::tag_names::NAMES;
@@ -10,7 +10,7 @@ use super::tags::TagId;
 use super::tree::Tree;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Characters of each string that are kept for later visits.
+/// Bytes of each string that are kept for later visits; all but custom names count one byte per tag.
 pub const KEPT_TAGS: usize = 512;
 
 /// First and last character of every known name; all are ASCII.

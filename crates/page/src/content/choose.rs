@@ -24,15 +24,31 @@ pub(super) fn choose(outline: &mut Outline, page: &Extract, tree: &Tree) -> Vec<
     leave_out_unlikely(outline, tree);
     outline.measure(page, tree);
     score(outline, tree);
-    let Some(best) = best(outline, tree) else { return Vec::new() };
-    let best = widen(outline, tree, best);
-    let mut chosen = with_siblings(outline, tree, best);
+    let mut chosen = match best(outline, tree) {
+        Some(best) if !is_loose(outline, tree, best) => {
+            with_siblings(outline, tree, widen(outline, tree, best))
+        }
+        _ => loose(outline, tree),
+    };
     for &root in &chosen {
         clean(outline, tree, root);
     }
     outline.measure(page, tree);
     chosen.retain(|&at| outline.measures[at].text > 0);
     chosen
+}
+
+/// Roots that hold prose: the content of a page whose paragraphs stand in no element at all.
+fn loose(outline: &Outline, tree: &Tree) -> Vec<usize> {
+    let roots = (0..tree.nodes.len()).filter(|&at| tree.nodes[at].parent == NO_PARENT);
+    roots.filter(|&at| outline.measures[at].prose > 0 && outline.measures[at].link_density() < 0.5).collect()
+}
+
+/// Whether the best element holds less than the paragraphs that stand in no element.
+fn is_loose(outline: &Outline, tree: &Tree, best: usize) -> bool {
+    let roots =
+        tree.nodes.iter().zip(&outline.measures).filter(|(n, m)| n.parent == NO_PARENT && is_paragraph(m));
+    roots.map(|(_, m)| m.own).sum::<u32>() > outline.measures[best].prose
 }
 
 /// Elements that never hold text of an article.

@@ -12,8 +12,16 @@ const MAX_INDENT: usize = 16;
 
 /// Writes the nodes that `holds` says belong to the content.
 pub(super) fn write(source: &str, page: &Extract, tree: &Tree, holds: impl Fn(usize) -> bool) -> String {
-    let mut writer =
-        Writer { source, page, tree, out: String::new(), open: Vec::new(), break_owed: 0, cells: 0 };
+    let mut writer = Writer {
+        source,
+        page,
+        tree,
+        out: String::new(),
+        open: Vec::new(),
+        break_owed: 0,
+        fresh: false,
+        cells: 0,
+    };
     let mut next = 0;
     let mut from = 0usize;
     for (at, event) in page.events.iter().enumerate() {
@@ -50,6 +58,8 @@ struct Writer<'p> {
     open: Vec<usize>,
     /// Line ends owed in front of the next words.
     break_owed: u8,
+    /// An opening mark was written last: the words follow without a separator.
+    fresh: bool,
     /// Cells met in the open row.
     cells: u32,
 }
@@ -77,16 +87,17 @@ impl Writer<'_> {
         let pre = self.inside(&[TagId::PRE]);
         let code = pre || self.inside(&[TagId::CODE]);
         let starts_blank = run.starts_with([' ', '\n']);
-        if run.starts_with('\n') && !pre {
+        if run.starts_with('\n') && !pre && !self.fresh {
             self.owe(1);
         }
         if run.trim().is_empty() {
             return;
         }
         self.pay();
-        if starts_blank && !self.out.is_empty() && !self.out.ends_with([' ', '\n', '(', '[', '*', '`']) {
+        if starts_blank && !self.fresh && !self.out.is_empty() && !self.out.ends_with([' ', '\n']) {
             self.out.push(if pre && run.starts_with('\n') { '\n' } else { ' ' });
         }
+        self.fresh = false;
         let words = if pre { run.trim_start_matches('\n') } else { run.trim_start() };
         for c in words.chars() {
             match c {
@@ -139,8 +150,10 @@ impl Writer<'_> {
             self.pay();
             (0..level).for_each(|_| self.out.push('#'));
             self.out.push(' ');
+            self.fresh = true;
         }
         match tag {
+            _ if tag.heading_level().is_some() => {}
             TagId::LI => {
                 self.owe(1);
                 self.pay();
@@ -153,6 +166,7 @@ impl Writer<'_> {
                 } else {
                     "- "
                 });
+                self.fresh = true;
             }
             TagId::TR => {
                 self.owe(1);
@@ -162,12 +176,14 @@ impl Writer<'_> {
             TagId::TD | TagId::TH => {
                 self.pay();
                 self.out.push_str("| ");
+                self.fresh = true;
                 self.cells += 1;
             }
             TagId::PRE => {
                 self.owe(2);
                 self.pay();
                 self.out.push_str("```\n");
+                self.fresh = true;
             }
             TagId::HR => {
                 self.owe(2);
@@ -201,11 +217,16 @@ impl Writer<'_> {
         };
         if start {
             self.pay();
-            if self.starts_with_blank(at) && !self.out.is_empty() && !self.out.ends_with([' ', '\n']) {
+            if self.starts_with_blank(at)
+                && !self.fresh
+                && !self.out.is_empty()
+                && !self.out.ends_with([' ', '\n'])
+            {
                 self.out.push(' ');
             }
         }
         self.out.push_str(mark);
+        self.fresh = start;
         if mark == "]" {
             let href = self.attribute(at, "href").unwrap_or("").trim().replace([' ', '(', ')'], "%20");
             self.out.push('(');
@@ -271,5 +292,50 @@ impl Writer<'_> {
                 _ => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ContentReader, Extract, Limits, Scanner};
+
+    fn markdown(body: &str) -> String {
+        let filler =
+            "<p>Wolf spiders hunt alone, at night, and carry their eggs with them, wherever they go.</p>";
+        let html = format!("<nav><a href=/>Home</a></nav><article>{filler}{body}{filler}</article>");
+        let mut page = Extract::new();
+        Scanner::new(Limits::default()).scan(&html, &mut page);
+        let all = ContentReader::default().markdown(&html, &page);
+        let plain = "Wolf spiders hunt alone, at night, and carry their eggs with them, wherever they go.";
+        let inner = all.strip_prefix(plain).and_then(|s| s.strip_suffix(plain));
+        inner.unwrap_or(&all).trim().to_owned()
+    }
+
+    #[test]
+    fn blocks() {
+        assert_eq!(markdown("<h2>Eyes</h2><p>Eight of them.</p>"), "## Eyes\n\nEight of them.");
+        assert_eq!(
+            markdown("<ul><li>one of them, and more words<li>two of them, and more words</ul>"),
+            "- one of them, and more words\n- two of them, and more words"
+        );
+        assert_eq!(
+            markdown("<blockquote><p>They see well, all of them do, in the dark.</p></blockquote>"),
+            "> They see well, all of them do, in the dark."
+        );
+        assert_eq!(markdown("<pre>let a = 1;\nlet b = a;</pre>"), "```\nlet a = 1;\nlet b = a;\n```");
+    }
+
+    #[test]
+    fn inline_marks_and_escapes() {
+        assert_eq!(
+            markdown(
+                "<p>A <b>bold</b> and <i>soft</i> word, with <a href='/x'>a link</a>, and more words.</p>"
+            ),
+            "A **bold** and *soft* word, with [a link](/x), and more words."
+        );
+        assert_eq!(
+            markdown("<p>Stars * and _lines_ and [brackets], which mean nothing, in <code>a*b</code>.</p>"),
+            "Stars \\* and \\_lines\\_ and \\[brackets\\], which mean nothing, in `a*b`."
+        );
     }
 }
