@@ -9,9 +9,7 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::sync::Arc;
 
-use lycosa_archive::{
-    EncodedVisit, Encoder, EncoderOptions, Exchange, PayloadDigest, RevisitOf, RevisitReason,
-};
+use lycosa_archive::{EncodedVisit, Encoder, EncoderOptions, PayloadDigest};
 use lycosa_fetch::{Response, Visit};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::{First, PageEnd, PrintTable, Scope};
