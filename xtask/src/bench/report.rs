@@ -18,9 +18,7 @@ const HEADINGS: [&str; 9] =
 
 /// Writes everything to a directory named by the date, and says where.
 pub fn write(workspace: &Workspace, results: &Results) -> Result<PathBuf> {
-    let corpora: Vec<&str> = results.corpora.iter().map(|corpus| corpus.name).collect();
-    let name = format!("{}-{}", results.machine.date, corpora.join("-"));
-    let dir = workspace.root.join("bench").join("results").join(name);
+    let dir = workspace.root.join("bench").join("results").join(format!("{}-crawlers", results.machine.date));
     std::fs::create_dir_all(&dir)?;
     std::fs::write(dir.join("results.json"), serde_json::to_string_pretty(results)? + "\n")?;
     std::fs::write(dir.join("README.md"), markdown(results)?)?;
