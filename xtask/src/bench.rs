@@ -57,6 +57,9 @@ pub struct BenchArgs {
     /// Use this binary of the synthetic web instead of building one
     #[arg(long)]
     simweb: Option<PathBuf>,
+    /// Where programs store what they store, when not below bench/work: on another disk, or in memory
+    #[arg(long)]
+    work: Option<PathBuf>,
     /// Something that a reader of the results should know; may be repeated
     #[arg(long)]
     note: Vec<String>,
@@ -74,14 +77,19 @@ pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         setup::packages(&[("wrk", &["wrk"])])?;
     }
 
-    let mut results = Results::new(machine::describe(workspace), args.note.clone());
+    let mut notes = args.note.clone();
+    notes.extend(args.work.as_ref().map(|dir| format!("programs stored their files in {}", dir.display())));
+    let mut results = Results::new(machine::describe(workspace), notes);
     for peer in &programs {
         results.versions.insert(peer.name().to_owned(), peer.version(workspace, &binaries));
     }
     let arena = Arena {
         workspace,
         binaries: &binaries,
-        work: work_dir(workspace).join("run"),
+        work: match &args.work {
+            Some(dir) => std::path::absolute(dir)?.join("lycosa-bench-run"),
+            None => work_dir(workspace).join("run"),
+        },
         limit: Duration::from_secs(args.limit_seconds),
     };
     for corpus in corpora {
@@ -91,9 +99,10 @@ pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         };
         println!("{}", report::table(&result));
         results.corpora.push(result);
+        // Written again after each corpus: a run that is broken off keeps what it has.
+        let dir = report::write(workspace, &results)?;
+        println!("written to {}", workspace.relative(&dir).display());
     }
-    let dir = report::write(workspace, &results)?;
-    println!("written to {}", workspace.relative(&dir).display());
     Ok(())
 }
 

@@ -121,7 +121,9 @@ impl Peer {
             }
             Self::Httrack => {
                 let mut command = Command::new("httrack");
-                command.args([seed, "-O", ".", "-q", "-%v0", "-I0", "-r1000", "-c64", "-A0", "-%c0", "-s0"]);
+                command.args([
+                    seed, "-O", ".", "-q", "-%v0", "-I0", "-r1000", "-c64", "-A0", "-%c0", "-s0", "-C0",
+                ]);
                 command.arg("--disable-security-limits");
                 command
             }
@@ -132,7 +134,7 @@ impl Peer {
             }
             Self::Scrapy => {
                 let mut command = Command::new(workspace.venv().join("bin/scrapy"));
-                command.arg("runspider").arg(sources(workspace).join("scrapy/site.py"));
+                command.arg("runspider").arg(sources(workspace).join("scrapy/whole_site.py"));
                 command.arg("-a").arg(format!("seed={seed}"));
                 command
             }

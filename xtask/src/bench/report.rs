@@ -18,9 +18,7 @@ const HEADINGS: [&str; 9] =
 
 /// Writes everything to a directory named by the date, and says where.
 pub fn write(workspace: &Workspace, results: &Results) -> Result<PathBuf> {
-    let corpora: Vec<&str> = results.corpora.iter().map(|corpus| corpus.name).collect();
-    let name = format!("{}-{}", results.machine.date, corpora.join("-"));
-    let dir = workspace.root.join("bench").join("results").join(name);
+    let dir = workspace.root.join("bench").join("results").join(format!("{}-crawlers", results.machine.date));
     std::fs::create_dir_all(&dir)?;
     std::fs::write(dir.join("results.json"), serde_json::to_string_pretty(results)? + "\n")?;
     std::fs::write(dir.join("README.md"), markdown(results)?)?;
@@ -80,7 +78,7 @@ pub fn table(corpus: &CorpusResult) -> String {
     }
     let gaps = corpus.turns.iter().filter_map(|turn| turn.shortest_gap_ms);
     if let Some(shortest) = gaps.min_by(f64::total_cmp) {
-        text.push_str(&format!("\nShortest gap between two requests to one host: {shortest:.0} ms.\n"));
+        text.push_str(&format!("\nShortest gap between two requests to one host: {shortest:.1} ms.\n"));
     }
     text
 }
@@ -147,7 +145,7 @@ mod tests {
         let text = table(&corpus);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4, "{text}");
-        assert!(lines[2].contains("| 100.0 % | 300 (300–300) |    2.00 |"), "{text}");
+        assert!(lines[2].contains("|  100.0 % | 300 (300–300) |    2.00 |"), "{text}");
         let width = lines[0].chars().count();
         assert!(lines.iter().all(|line| line.chars().count() == width), "{text}");
     }

@@ -1,6 +1,6 @@
 """Crawls a site with Scrapy: follows every link on the host, stores nothing.
 
-scrapy runspider site.py -a seed=URL
+scrapy runspider whole_site.py -a seed=URL
 """
 
 from urllib.parse import urlsplit
@@ -25,7 +25,7 @@ class SiteSpider(scrapy.Spider):
     def __init__(self, seed, **kwargs):
         super().__init__(**kwargs)
         self.start_urls = [seed]
-        self.extractor = LinkExtractor(allow_domains=[urlsplit(seed).hostname])
+        self.extractor = LinkExtractor(allow_domains=[urlsplit(seed).netloc])
 
     def parse(self, response):
         if isinstance(response, scrapy.http.HtmlResponse):
