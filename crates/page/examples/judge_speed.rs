@@ -5,7 +5,9 @@
 
 mod sim_pages;
 
-use lycosa_page::{Extract, Judger, Limits, Scanner, TextCode, WinnowConfig, WinnowHash, Winnower, charset};
+use lycosa_page::{
+    ContentReader, Extract, Judger, Limits, Scanner, TextCode, WinnowConfig, WinnowHash, Winnower, charset,
+};
 use lycosa_simweb::{Node, PageId, World, WorldConfig};
 use sim_pages::SimPages;
 use std::hint::black_box;
@@ -46,6 +48,7 @@ fn main() {
     let mut fast = Judger::default();
     let mut slow = Judger::new(WinnowConfig { hash: WinnowHash::Md5, ..WinnowConfig::default() });
     let mut winnower = Winnower::new(WinnowConfig::default());
+    let mut reader = ContentReader::default();
     let mut page_buffer = Extract::new();
     let each = |i: usize| (&sources[i], &pages[i]);
     report("scanning, for comparison", count, ROUNDS, |i| {
@@ -57,6 +60,7 @@ fn main() {
     });
     report("  of which minutiae", count, ROUNDS, |i| winnower.minutiae(&each(i).1.text).len());
     report("  of which text codes", count, ROUNDS, |i| TextCode::of(&each(i).1.text).distinct as usize);
+    report("main content, not included", count, ROUNDS, |i| reader.main_text(each(i).0, each(i).1).len());
     report("all, with MD5", count, 1, |i| slow.sign(each(i).0, each(i).1, None).sketch.len());
 }
 

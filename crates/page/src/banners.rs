@@ -81,6 +81,10 @@ fn can_be_banner(tag: TagId) -> bool {
 /// A cheap look at the tag before its attributes are taken apart: does it hold `ad`, `spons`, `banner` … at all?
 fn worth_reading(source: &[u8], open: usize) -> bool {
     let Some(tail) = source.get(open..) else { return false };
+    // Most tags have no attributes.
+    if tail.get(2..5).is_none_or(|near| near.contains(&b'>')) {
+        return false;
+    }
     let end =
         memchr::memchr(b'>', tail.get(..512.min(tail.len())).unwrap_or(tail)).unwrap_or(tail.len().min(512));
     let tag = tail.get(..end).unwrap_or(b"");

@@ -28,6 +28,9 @@ const VISIT_KEYS: [&str; 20] = [
     "cache",
 ];
 
+/// Digits that a token holds at least.
+const TOKEN_DIGITS: usize = 4;
+
 /// Sums for links and for images; what stands inside `banners` does not count.
 pub(crate) fn of(page: &Extract, banners: &[(u32, u32)]) -> (u64, u64) {
     let (mut links, mut images) = (0u64, 0u64);
@@ -53,9 +56,15 @@ pub(crate) fn of(page: &Extract, banners: &[(u32, u32)]) -> (u64, u64) {
 
 /// Hash of an address without its fragment, visit keys and random path parts.
 fn address(href: &str) -> u64 {
-    let href = href.split('#').next().unwrap_or("");
-    let keyed = href.bytes().any(|b| matches!(b, b'?' | b';'));
-    let plain = !keyed && (href.len() < 16 || !has_token(href));
+    let bytes = href.as_bytes();
+    let end = memchr::memchr(b'#', bytes).unwrap_or(bytes.len());
+    let href = href.get(..end).unwrap_or("");
+    let (mut keyed, mut digits) = (false, 0);
+    for &b in href.as_bytes() {
+        keyed |= matches!(b, b'?' | b';');
+        digits += usize::from(b.is_ascii_digit());
+    }
+    let plain = !keyed && (digits < TOKEN_DIGITS || !has_token(href));
     if plain {
         return xxh3_64(href.as_bytes());
     }
@@ -82,7 +91,7 @@ fn is_token(part: &str) -> bool {
     let letters = part.bytes().filter(u8::is_ascii_alphabetic).count();
     let hex = part.bytes().all(|b| b.is_ascii_hexdigit());
     let joined = part.bytes().any(|b| matches!(b, b'-' | b'_' | b'.' | b'%'));
-    part.len() >= 16 && digits >= 4 && letters >= 2 && (hex || !joined)
+    part.len() >= 16 && digits >= TOKEN_DIGITS && letters >= 2 && (hex || !joined)
 }
 
 #[cfg(test)]

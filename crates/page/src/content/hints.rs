@@ -78,7 +78,8 @@ pub(super) fn read(value: &str, hints: &mut Hints) {
         let last = &before[..before_len];
         let pair =
             |p: &str| p.split_once('-').is_some_and(|(a, b)| a.as_bytes() == last && b.as_bytes() == word);
-        if !last.is_empty() && BODY.split(' ').any(pair) {
+        let can_end_pair = matches!(word, b"body" | b"content" | b"text" | b"entry");
+        if can_end_pair && !last.is_empty() && BODY.split(' ').any(pair) {
             hints.add(Hints::BODY);
         }
         before_len = word.len().min(before.len());
