@@ -1,0 +1,27 @@
+//! What can go wrong with an index; what can go wrong with a query is in [`crate::query::QueryError`].
+
+use std::path::PathBuf;
+
+use crate::query::QueryError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    #[error("there is no index in {0}; make one with `lycosa index -d DIR`")]
+    NoIndex(PathBuf),
+    #[error(
+        "the index in {path} has format {found}, this program writes format {expected}; make it anew with `lycosa index --rebuild`"
+    )]
+    Format { path: PathBuf, found: u32, expected: u32 },
+    #[error("another program writes the index in {0}; wait for it to end")]
+    InUse(PathBuf),
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    #[error("the index cannot be read or written: {0}")]
+    Index(#[from] tantivy::TantivyError),
+    #[error("the index cannot be read or written: {0}")]
+    Io(#[from] std::io::Error),
+    #[error(
+        "the note in the index's last commit is damaged; make the index anew with `lycosa index --rebuild`"
+    )]
+    DamagedNote,
+}

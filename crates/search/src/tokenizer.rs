@@ -1,0 +1,301 @@
+//! From text to terms: words are cut, folded and stemmed; scripts without blanks are cut into pairs of characters.
+//!
+//! A run of n characters of a script written without blanks (Chinese, Japanese, Korean, Thai and their neighbours)
+//! gives n - 1 overlapping pairs and its last character alone, each at a position of its own. So every character begins
+//! exactly one term: a query for one character is a query for terms that begin with it, and a longer query is a phrase of pairs.
+//!
+//! An indexed text begins with one character that names its language; it is stored with the text and taken off by [`plain`].
+
+use frostem::Stemmer;
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use unicode_normalization::char::is_combining_mark;
+
+use crate::fold::fold_into;
+use crate::language::Language;
+
+/// Longer runs of letters are noise (encoded data): they are cut into pieces of this many bytes.
+pub const MAX_WORD_BYTES: usize = 64;
+
+/// The first of the private characters that name a language.
+const LANGUAGE_MARK: u32 = 0xE000;
+
+/// Puts the language's mark before a text.
+pub fn marked(language: Language, text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 3);
+    out.push(char::from_u32(LANGUAGE_MARK + u32::from(language.number())).unwrap_or(' '));
+    out.push_str(text);
+    out
+}
+
+/// A stored text without its mark.
+pub fn plain(text: &str) -> &str {
+    split_mark(text).1
+}
+
+/// The language that a stored text is marked with.
+pub fn language_of(text: &str) -> Language {
+    split_mark(text).0
+}
+
+fn split_mark(text: &str) -> (Language, &str) {
+    match text.chars().next() {
+        Some(first) if (LANGUAGE_MARK..LANGUAGE_MARK + 256).contains(&u32::from(first)) => (
+            Language::of_number(u32::from(first) - LANGUAGE_MARK),
+            text.get(first.len_utf8()..).unwrap_or_default(),
+        ),
+        _ => (Language::NONE, text),
+    }
+}
+
+/// What a piece of text is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Word,
+    /// A letter of a script written without blanks.
+    Dense,
+    Gap,
+}
+
+fn kind_of(c: char) -> Kind {
+    if c.is_ascii() {
+        return if c.is_ascii_alphanumeric() { Kind::Word } else { Kind::Gap };
+    }
+    match u32::from(c) {
+        0x0E01..=0x0EFF
+        | 0x1000..=0x109F
+        | 0x1780..=0x17FF
+        | 0x3040..=0x30FF
+        | 0x31F0..=0x31FF
+        | 0x3400..=0x4DBF
+        | 0x4E00..=0x9FFF
+        | 0xAC00..=0xD7AF
+        | 0xF900..=0xFAFF
+        | 0xFF66..=0xFF9F
+        | 0x20000..=0x3FFFF
+            if c.is_alphanumeric() || is_combining_mark(c) =>
+        {
+            Kind::Dense
+        }
+        _ if c.is_alphanumeric() || is_combining_mark(c) => Kind::Word,
+        _ => Kind::Gap,
+    }
+}
+
+/// Whether a text has anything that the index knows: a letter or a digit.
+pub fn is_searchable(text: &str) -> bool {
+    text.chars().any(|c| kind_of(c) != Kind::Gap)
+}
+
+/// Cuts pieces out of a text: words whole, dense letters one by one.
+struct Cutter<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Cutter<'_> {
+    /// The next piece: its kind and byte range, and whether it follows the one before without a gap.
+    fn next(&mut self) -> Option<(Kind, usize, usize, bool)> {
+        let mut joined = self.at > 0;
+        loop {
+            let rest = self.text.get(self.at..)?;
+            let first = rest.chars().next()?;
+            let kind = kind_of(first);
+            let start = self.at;
+            match kind {
+                Kind::Gap => {
+                    joined = false;
+                    self.at += first.len_utf8();
+                }
+                Kind::Dense => {
+                    self.at += first.len_utf8();
+                    return Some((kind, start, self.at, joined));
+                }
+                Kind::Word => {
+                    let mut end = start;
+                    for c in rest.chars() {
+                        if kind_of(c) != Kind::Word || end - start + c.len_utf8() > MAX_WORD_BYTES {
+                            break;
+                        }
+                        end += c.len_utf8();
+                    }
+                    self.at = end;
+                    return Some((kind, start, end, joined));
+                }
+            }
+        }
+    }
+}
+
+/// The one tokenizer of all text fields.
+#[derive(Clone, Debug, Default)]
+pub struct PageTokenizer;
+
+impl Tokenizer for PageTokenizer {
+    type TokenStream<'a> = PageTokens<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> PageTokens<'a> {
+        let (language, rest) = split_mark(text);
+        PageTokens::new(language, text, text.len() - rest.len(), true)
+    }
+}
+
+pub struct PageTokens<'a> {
+    cutter: Cutter<'a>,
+    ahead: Option<(Kind, usize, usize, bool)>,
+    stemmer: Option<Stemmer>,
+    /// Whether the last character of a dense run is a term of its own, as it is in the index.
+    lone_ends: bool,
+    token: Token,
+    folded: String,
+}
+
+impl<'a> PageTokens<'a> {
+    fn new(language: Language, text: &'a str, from: usize, lone_ends: bool) -> Self {
+        let mut cutter = Cutter { text, at: from };
+        let ahead = cutter.next();
+        Self {
+            cutter,
+            ahead,
+            stemmer: language.stemmer(),
+            lone_ends,
+            token: Token::default(),
+            folded: String::new(),
+        }
+    }
+
+    fn emit(&mut self, start: usize, end: usize, is_word: bool) {
+        self.folded.clear();
+        fold_into(self.cutter.text.get(start..end).unwrap_or_default(), &mut self.folded);
+        self.token.text.clear();
+        match &self.stemmer {
+            Some(stemmer) if is_word => self.token.text.push_str(&stemmer.stem(&self.folded)),
+            _ => self.token.text.push_str(&self.folded),
+        }
+        self.token.offset_from = start;
+        self.token.offset_to = end;
+        self.token.position = self.token.position.wrapping_add(1);
+    }
+}
+
+impl TokenStream for PageTokens<'_> {
+    fn advance(&mut self) -> bool {
+        loop {
+            let Some((kind, start, end, joined)) = self.ahead else { return false };
+            self.ahead = self.cutter.next();
+            if kind == Kind::Word {
+                self.emit(start, end, true);
+            } else if let Some((Kind::Dense, _, next_end, true)) = self.ahead {
+                self.emit(start, next_end, false);
+            } else if self.lone_ends || !joined || !self.before_is_dense(start) {
+                self.emit(start, end, false);
+            } else {
+                continue;
+            }
+            if !self.token.text.is_empty() {
+                return true;
+            }
+        }
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+}
+
+impl PageTokens<'_> {
+    fn before_is_dense(&self, start: usize) -> bool {
+        let before = self.cutter.text.get(..start).and_then(|text| text.chars().next_back());
+        before.is_some_and(|c| kind_of(c) == Kind::Dense)
+    }
+}
+
+/// A term of a query text: to be met as it is, or as the beginning of a term (one dense character).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueryTerm {
+    pub text: String,
+    pub is_beginning: bool,
+}
+
+/// The terms a piece of a query stands for in one language, in order.
+pub fn query_terms(language: Language, text: &str) -> Vec<QueryTerm> {
+    let mut tokens = PageTokens::new(language, text, 0, false);
+    let mut terms = Vec::new();
+    while tokens.advance() {
+        let token = tokens.token();
+        let mut original = text.get(token.offset_from..token.offset_to).unwrap_or_default().chars();
+        let is_beginning =
+            original.next().is_some_and(|c| kind_of(c) == Kind::Dense) && original.next().is_none();
+        terms.push(QueryTerm { text: token.text.clone(), is_beginning });
+    }
+    terms
+}
+
+/// The terms of a text as they are put into the index, with their byte ranges.
+pub fn index_terms(language: Language, text: &str, mut each: impl FnMut(&str, std::ops::Range<usize>)) {
+    let mut tokens = PageTokens::new(language, text, 0, true);
+    while tokens.advance() {
+        let token = tokens.token();
+        each(&token.text, token.offset_from..token.offset_to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<(String, usize)> {
+        let mut tokenizer = PageTokenizer;
+        let mut stream = tokenizer.token_stream(text);
+        let mut out = Vec::new();
+        while let Some(token) = stream.next() {
+            out.push((token.text.clone(), token.position));
+        }
+        out
+    }
+
+    fn words(text: &str) -> Vec<String> {
+        terms(text).into_iter().map(|(text, _)| text).collect()
+    }
+
+    #[test]
+    fn words_are_cut_folded_and_stemmed() {
+        assert_eq!(words("The Café's 3 doors"), ["the", "cafe", "s", "3", "doors"]);
+        assert_eq!(words(&marked(Language::of_tag("en"), "Running doors")), ["run", "door"]);
+        assert_eq!(terms("a b").iter().map(|(_, at)| *at).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(plain(&marked(Language::of_tag("de"), "x")), "x");
+    }
+
+    #[test]
+    fn dense_scripts_become_pairs() {
+        assert_eq!(words("日本語 x"), ["日本", "本語", "語", "x"]);
+        assert_eq!(words("犬A"), ["犬", "a"]);
+        let of = |text| {
+            query_terms(Language::NONE, text)
+                .into_iter()
+                .map(|t| (t.text, t.is_beginning))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of("日本語"), [("日本".to_owned(), false), ("本語".to_owned(), false)]);
+        assert_eq!(of("語"), [("語".to_owned(), true)]);
+        assert_eq!(of("a語"), [("a".to_owned(), false), ("語".to_owned(), true)]);
+    }
+
+    #[test]
+    fn endless_words_are_cut() {
+        let long = "x".repeat(1000);
+        assert!(words(&long).iter().all(|word| word.len() <= MAX_WORD_BYTES));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn offsets_lie_on_letters(text in "\\PC{0,40}") {
+            index_terms(Language::of_tag("en"), &text, |term, range| {
+                assert!(!term.is_empty() && text.get(range).is_some());
+            });
+        }
+    }
+}
