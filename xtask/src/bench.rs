@@ -79,6 +79,9 @@ pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
 
     let mut notes = args.note.clone();
     notes.extend(args.work.as_ref().map(|dir| format!("programs stored their files in {}", dir.display())));
+    if args.lycosa.is_some() {
+        notes.push("lycosa was a binary built beforehand; the commit is that of the benchmark".to_owned());
+    }
     let mut results = Results::new(machine::describe(workspace), notes);
     for peer in &programs {
         results.versions.insert(peer.name().to_owned(), peer.version(workspace, &binaries));
