@@ -8,9 +8,13 @@
 //! The fast hash is a cyclic polynomial over 64 bits (each character a random number, turned by one bit per place),
 //! rolled from one character to the next; MD5 takes the first eight bytes of the digest of the run in UTF-8. Minutiae of different settings cannot be compared.
 
-use super::swar;
+mod letters;
+mod likeness;
+
+use letters::{CHUNK, keep_narrow, keep_wide};
+pub use likeness::Likeness;
+pub(crate) use likeness::common;
 use md5::{Digest, Md5};
-use std::sync::LazyLock;
 
 /// How minutiae are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,19 +67,6 @@ pub struct Winnower {
 
 /// Hashes below the limit that an average window holds.
 const LOW_PER_WINDOW: u64 = 4;
-
-/// What becomes of an ASCII character: its small form, or 0 if it is dropped.
-static SMALL: [u8; 128] = {
-    let mut table = [0u8; 128];
-    let mut c = 0u8;
-    while c < 128 {
-        if c.is_ascii_alphanumeric() {
-            table[c as usize] = c.to_ascii_lowercase();
-        }
-        c += 1;
-    }
-    table
-};
 
 impl Winnower {
     /// K and W outside their bounds are moved to the nearest.
@@ -185,71 +176,6 @@ fn md5_of(run: &[u8]) -> u64 {
     let digest: [u8; 16] = Md5::digest(run).into();
     digest.first_chunk().map_or(0, |c| u64::from_be_bytes(*c))
 }
-
-/// Codes handled at a time, in buffers that stay near.
-const CHUNK: usize = 256;
-
-/// The kept characters if all of them are ASCII, which they are in most texts with curly quotes and dashes too.
-fn keep_narrow(text: &str, out: &mut Vec<u8>) -> bool {
-    out.clear();
-    out.reserve(text.len());
-    let mut rest = text;
-    loop {
-        let ascii = swar::ascii_prefix(rest.as_bytes());
-        let (narrow, tail) = rest.split_at(ascii);
-        keep_ascii(narrow.as_bytes(), out);
-        let mut chars = tail.chars();
-        match chars.next() {
-            None => return true,
-            Some(c) if small_form(c) != 0 => return false,
-            Some(_) => rest = chars.as_str(),
-        }
-    }
-}
-
-/// The kept characters, without a branch per byte: what is dropped is written over by the next.
-fn keep_ascii(bytes: &[u8], out: &mut Vec<u8>) {
-    let mut kept = [0u8; CHUNK];
-    // One less than the buffer holds, so that the count fits a byte.
-    for chunk in bytes.chunks(CHUNK - 1) {
-        let mut n = 0u8;
-        for &byte in chunk {
-            let small = SMALL[(byte & 127) as usize];
-            kept[n as usize] = small;
-            n = n.wrapping_add(u8::from(small != 0));
-        }
-        out.extend_from_slice(&kept[..n as usize]);
-    }
-}
-
-/// What becomes of a character: its small form, or 0 if it is dropped.
-#[inline(always)]
-fn small_form(c: char) -> u32 {
-    let code = c as u32;
-    match SMALL_WIDE.get(code as usize) {
-        Some(&kept) => u32::from(kept),
-        // Ideographs and Hangul syllables have one form; general punctuation is dropped.
-        None if matches!(code, 0x4e00..0xa000 | 0xac00..0xd7a4) => code,
-        None if matches!(code, 0x2000..0x2070) => 0,
-        None if c.is_alphanumeric() => c.to_lowercase().next().map_or(0, u32::from),
-        None => 0,
-    }
-}
-
-fn keep_wide(text: &str, out: &mut Vec<u32>) {
-    out.clear();
-    out.reserve(text.len());
-    out.extend(text.chars().map(small_form).filter(|&kept| kept != 0));
-}
-
-/// What becomes of a character of the scripts that two bytes of UTF-8 reach.
-static SMALL_WIDE: LazyLock<[u16; 0x800]> = LazyLock::new(|| {
-    std::array::from_fn(|code| {
-        let kept = char::from_u32(code as u32).filter(|c| c.is_alphanumeric());
-        kept.and_then(|c| c.to_lowercase().next())
-            .map_or(0, |c| if (c as u32) < 0x1_0000 { c as u16 } else { 0 })
-    })
-});
 
 /// The random number of a character.
 #[inline(always)]
@@ -412,44 +338,6 @@ fn choose(hashes: &[u64], w: usize, out: &mut Vec<u64>) {
 fn rightmost_smallest(hashes: &[u64], from: usize) -> Option<usize> {
     let smallest = hashes.iter().copied().min()?;
     hashes.iter().rposition(|&h| h == smallest).map(|n| from + n)
-}
-
-/// What two sets of minutiae (sorted, each once) have in common.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Likeness {
-    pub common: usize,
-    /// Share of the first text's minutiae found in the second.
-    pub contained: f64,
-    /// Share of the second text's minutiae found in the first.
-    pub containing: f64,
-    /// Common minutiae among all of both.
-    pub resemblance: f64,
-}
-
-impl Likeness {
-    /// Two texts without minutiae are alike; one without is unlike any other.
-    pub fn of(a: &[u64], b: &[u64]) -> Self {
-        let common = common(a, b);
-        let share =
-            |of: usize| if of == 0 { f64::from(a.len() == b.len()) } else { common as f64 / of as f64 };
-        Self {
-            common,
-            contained: share(a.len()),
-            containing: share(b.len()),
-            resemblance: share(a.len() + b.len() - common),
-        }
-    }
-}
-
-/// How many values two sorted lists share.
-pub(crate) fn common<T: Ord>(a: &[T], b: &[T]) -> usize {
-    let (mut i, mut j, mut n) = (0, 0, 0);
-    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
-        n += usize::from(x == y);
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
-    }
-    n
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! Golden queries and laws of the parser.
+
 use proptest::prelude::*;
 
 use super::super::ast::TextField;
