@@ -171,8 +171,8 @@ fn write_short(inspection: &Inspection<'_>, out: &mut dyn Write) -> Result<()> {
     }
     table.row_if_any("tags", tag_line(&document.tags));
     table.row_if_any("truncated", document.truncated.join(", "));
-    inspection.judgement.rows(&mut table);
     writeln!(out, "{}\n{}", inspection.source, table.text(2).trim_end())?;
+    writeln!(out, "judged\n{}", inspection.judgement.table().text(2).trim_end())?;
     if !document.headings.is_empty() {
         writeln!(out, "{}", plural(document.headings.len() as u64, "heading", "headings"))?;
         for heading in document.headings.iter().take(SHOWN_HEADINGS) {

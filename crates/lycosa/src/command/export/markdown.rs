@@ -92,3 +92,25 @@ fn file_name(url: &str, id: UrlId) -> String {
     }
     format!("{name}-{:?}.md", id.key)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lycosa_types::{PartitionId, UrlKey};
+
+    #[test]
+    fn file_names_are_safe_and_tell_the_page() {
+        let id = UrlId { partition: PartitionId(1), key: UrlKey(0xab) };
+        let end = "-000000000000000000000000000000ab.md";
+        for (url, name) in [
+            ("https://example.org/a/b.html?c=1&d", "example.org_a_b.html_c_1_d"),
+            ("https://example.org/", "example.org"),
+            ("http://h:81/%2e%2e//../x", "h_81_2e_2e_.._x"),
+            ("http://[::1]/\u{e9}", "_1_"),
+        ] {
+            assert_eq!(file_name(url, id), format!("{name}{end}"));
+        }
+        let long = format!("https://example.org/{}", "x/y".repeat(5000));
+        assert!(file_name(&long, id).len() <= MAX_NAME_BYTES + end.len());
+    }
+}

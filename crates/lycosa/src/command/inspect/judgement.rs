@@ -110,11 +110,12 @@ impl Judgement {
     }
 
     /// Rows for people.
-    pub fn rows(&self, table: &mut Table) {
+    pub fn table(&self) -> Table {
+        let mut table = Table::new();
         let signed = &self.signatures;
         if let Some(picture) = &self.picture {
             table.row_if_any("picture", picture.line());
-            return;
+            return table;
         }
         table.row("structure I", plural(signed.structure_one.tags.into(), "start tag", "start tags"));
         table.row_if_any("  first", clip(&signed.structure_one.first, SHOWN_STRING));
@@ -143,6 +144,7 @@ impl Judgement {
             table.row_if_any(name, clip(value.as_deref().unwrap_or_default(), SHOWN_STRING));
         }
         table.row_if_any("  text", clip(&main.text, SHOWN_TEXT));
+        table
     }
 }
 
