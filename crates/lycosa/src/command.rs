@@ -2,6 +2,7 @@
 
 pub mod canon;
 pub mod cat;
+pub mod compare;
 pub mod crawl;
 pub mod demo;
 pub mod export;

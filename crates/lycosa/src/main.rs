@@ -59,6 +59,8 @@ enum Command {
     Canon(command::canon::CanonArgs),
     /// Show everything that is extracted from a page
     Inspect(command::inspect::InspectArgs),
+    /// Tell what changed between two visits of a page, and how alike they are
+    Compare(command::compare::CompareArgs),
     /// Serve a synthetic web on this machine, crawl it and show what was found; needs no internet
     Demo(command::demo::DemoArgs),
 }
@@ -76,6 +78,7 @@ fn main() -> std::process::ExitCode {
         Command::Robots(args) => command::robots::run(args),
         Command::Canon(args) => command::canon::run(args),
         Command::Inspect(args) => command::inspect::run(args),
+        Command::Compare(args) => command::compare::run(args),
         Command::Demo(args) => command::demo::run(args),
     };
     match result {

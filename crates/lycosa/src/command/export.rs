@@ -1,5 +1,6 @@
 //! `lycosa export`: a crawl for other programs.
 
+mod markdown;
 mod pages;
 mod urls;
 
@@ -22,6 +23,7 @@ const EXAMPLES: &str = "\
 Examples:
   lycosa export -d docs --format wacz -o docs.wacz      open it at https://replayweb.page
   lycosa export -d docs --format jsonl | jq -r .title
+  lycosa export -d docs --format markdown -o pages/     one .md file for each page
   lycosa export -d docs --format urls | jq -r 'select(.outcome == \"missing\").url'
   lycosa export -d docs --format warc -o docs.warc.gz   (.warc unpacked, .warc.zst by zstd)";
 
@@ -33,8 +35,10 @@ pub enum Format {
     Warc,
     /// The index of the archive
     Cdxj,
-    /// One JSON line for each page fetched: url, title, text, links with attributes, …
+    /// One JSON line for each page fetched: url, title, text, main_text, author, dates, links with attributes, …
     Jsonl,
+    /// The main content of each page, behind its url, title, author and dates; with -o DIR a file for each page
+    Markdown,
     /// One JSON line for each URL known: url, state, outcome, status, depth, digest, duplicate_of, …
     Urls,
 }
@@ -49,7 +53,7 @@ pub struct ExportArgs {
     #[arg(short, long, value_enum)]
     pub format: Format,
     /// Where to write it; `-` is standard output, the default for all but wacz (DIR.wacz)
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE|DIR")]
     pub output: Option<PathBuf>,
     /// Say as JSON what was written, on standard error where standard output carries the export itself
     #[arg(long)]
@@ -79,6 +83,8 @@ pub fn run(args: ExportArgs) -> Result<Exit> {
         (Format::Warc, _) => (write_warc(&reader, file)?, "bytes"),
         (Format::Cdxj, _) => (write_to(file, |out| write_index(&reader, out))?, "lines"),
         (Format::Jsonl, _) => (write_to(file, |out| pages::write(&reader, out))?, "pages"),
+        (Format::Markdown, Some(dir)) => (markdown::write_files(&reader, dir)?, "pages"),
+        (Format::Markdown, None) => (write_to(None, |out| markdown::write(&reader, out))?, "pages"),
         (Format::Urls, _) => (write_to(file, |out| urls::write(&reader, out))?, "urls"),
     };
     tell(&args, file, figure, unit)

@@ -1,19 +1,24 @@
-//! `lycosa inspect`: everything that is extracted from a page.
+//! `lycosa inspect`: everything that is extracted from a page, and how it is judged.
+
+mod judgement;
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use lycosa_page::{WinnowConfig, sniff};
 use lycosa_types::{CanonRules, CanonUrl};
 use serde::Serialize;
 
+use crate::command::compare::reading::Reading;
 use crate::document::{Document, DocumentReader, Link};
 use crate::download::{Downloader, NetArgs, is_url, literal_rules, read_file};
 use crate::exit::Exit;
 use crate::figures::{bytes, clip, count, plural};
 use crate::output::stdout;
 use crate::table::Table;
+use judgement::{Judgement, picture_of};
 
 /// How much the short form shows.
 const SHOWN_HEADINGS: usize = 10;
@@ -27,6 +32,8 @@ Examples:
   lycosa inspect page.html --base https://example.org/docs/
   lycosa inspect https://example.org --links
   lycosa inspect page.html --json | jq '.links[] | select(.visibility > 1)'
+  lycosa inspect page.html --json | jq '.signatures, .prints, .main.title'
+  lycosa inspect https://example.org --markdown
   lycosa cat https://example.org/ -d docs | lycosa inspect - --base https://example.org/ --text";
 
 #[derive(Debug, Args)]
@@ -47,6 +54,9 @@ pub struct InspectArgs {
     /// Print all links with their attributes and nothing else
     #[arg(long, conflicts_with = "json")]
     pub links: bool,
+    /// Print the main content as Markdown and nothing else
+    #[arg(long, conflicts_with_all = ["text", "links", "json"])]
+    pub markdown: bool,
     #[command(flatten)]
     pub net: NetArgs,
     /// Print everything as JSON
@@ -66,6 +76,8 @@ struct Inspection<'a> {
     bytes: usize,
     #[serde(flatten)]
     document: &'a Document<'a>,
+    #[serde(flatten)]
+    judgement: Judgement,
 }
 
 pub fn run(args: InspectArgs) -> Result<Exit> {
@@ -85,6 +97,21 @@ pub fn run(args: InspectArgs) -> Result<Exit> {
     } else {
         read_file(&args.source)?
     };
+    let mut out = stdout();
+    let config = WinnowConfig::default();
+    let mut reading = Reading::new(config);
+    let kind = sniff(content_type.as_deref(), &body);
+    let picture = picture_of(kind, &body);
+    // An image has no text to judge.
+    let page = if picture.is_some() { &[][..] } else { &body };
+    let source = reading.scan(kind, page, content_type.as_deref());
+    if args.markdown {
+        writeln!(out, "{}", reading.markdown(&source).trim_end())?;
+        out.flush()?;
+        return Ok(Exit::Done);
+    }
+    let judgement =
+        Judgement::of(&mut reading, &source, base.as_ref().map(CanonUrl::as_str), config, picture);
     let mut documents = DocumentReader::new(CanonRules::default());
     let document = documents.read(&body, content_type.as_deref(), base.as_ref());
     let inspection = Inspection {
@@ -94,8 +121,8 @@ pub fn run(args: InspectArgs) -> Result<Exit> {
         content_type: content_type.as_deref(),
         bytes: body.len(),
         document: &document,
+        judgement,
     };
-    let mut out = stdout();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&inspection)?)?;
     } else if args.text {
@@ -145,6 +172,7 @@ fn write_short(inspection: &Inspection<'_>, out: &mut dyn Write) -> Result<()> {
     table.row_if_any("tags", tag_line(&document.tags));
     table.row_if_any("truncated", document.truncated.join(", "));
     writeln!(out, "{}\n{}", inspection.source, table.text(2).trim_end())?;
+    writeln!(out, "judged\n{}", inspection.judgement.table().text(2).trim_end())?;
     if !document.headings.is_empty() {
         writeln!(out, "{}", plural(document.headings.len() as u64, "heading", "headings"))?;
         for heading in document.headings.iter().take(SHOWN_HEADINGS) {

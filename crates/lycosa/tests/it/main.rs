@@ -3,6 +3,7 @@
 
 mod binary;
 mod canon;
+mod compare;
 mod crawl;
 mod demo;
 mod inspect;
