@@ -49,6 +49,12 @@ enum Command {
     Why(command::why::WhyArgs),
     /// Show the figures of the last run
     Report(command::report::ReportArgs),
+    /// Make the full-text index of a crawl, or bring it up to date
+    Index(command::index::IndexArgs),
+    /// Search the pages of a crawl
+    Search(command::search::SearchArgs),
+    /// Measure how well the index answers queries whose answers are known
+    Eval(command::eval::EvalArgs),
     /// Write a crawl for other programs: WACZ, WARC, JSON lines
     Export(command::export::ExportArgs),
     /// Print a page as it was archived
@@ -73,6 +79,9 @@ fn main() -> std::process::ExitCode {
         Command::Status(args) => command::status::run(args),
         Command::Why(args) => command::why::run(args),
         Command::Report(args) => command::report::run(args),
+        Command::Index(args) => command::index::run(args),
+        Command::Search(args) => command::search::run(args),
+        Command::Eval(args) => command::eval::run(args),
         Command::Export(args) => command::export::run(args),
         Command::Cat(args) => command::cat::run(args),
         Command::Robots(args) => command::robots::run(args),

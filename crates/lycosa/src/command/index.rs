@@ -1,0 +1,84 @@
+//! `lycosa index`: the full-text index of a crawl, made or brought up to date from its archive.
+
+mod anchors;
+mod feed;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use lycosa_engine::{CrawlReader, Layout};
+use lycosa_search::{Indexer, disk_bytes, index_dir};
+
+use crate::exit::Exit;
+use crate::figures::{byte_rate, bytes, count, duration, rate};
+use crate::output::stdout;
+use crate::table::Table;
+
+const EXAMPLES: &str = "\
+Examples:
+  lycosa index -d docs              index what is new, drop what has vanished
+  lycosa index -d docs --rebuild    make the whole index anew from the archive
+  lycosa search 'web crawler' -d docs";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct IndexArgs {
+    /// The directory of the crawl
+    #[arg(short, long, value_name = "DIR", default_value = super::place::DEFAULT_DIR)]
+    pub data: PathBuf,
+    /// Throw the index away and make it anew
+    #[arg(long)]
+    pub rebuild: bool,
+    /// Print a JSON object with what was done
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(args: IndexArgs) -> Result<Exit> {
+    let began = Instant::now();
+    let reader = CrawlReader::open(Layout::new(&args.data))?;
+    if !reader.layout.archive().is_dir() {
+        bail!("the crawl in {} was made without an archive; there is nothing to index", args.data.display());
+    }
+    let dir = index_dir(&args.data);
+    let mut indexer = if args.rebuild { Indexer::rebuild(&dir)? } else { Indexer::open(&dir)? };
+    let is_quiet = args.json || !std::io::stderr().is_terminal();
+    let walked = feed::run(&reader, &mut indexer, &mut |pages| {
+        if !is_quiet {
+            eprint!("\r{} pages", count(pages));
+        }
+    })?;
+    if !is_quiet {
+        eprint!("\r");
+    }
+    let pages = indexer.versions()?.count();
+    let fed = indexer.finish()?;
+    let seconds = began.elapsed().as_secs_f64();
+    let index_bytes = disk_bytes(&dir)?;
+    let mut out = stdout();
+    if args.json {
+        let answer = serde_json::json!({
+            "pages": pages, "indexed": fed.put, "removed": fed.deleted, "unchanged": walked.unchanged,
+            "unreadable": walked.unreadable, "text_bytes": fed.text_bytes, "index_bytes": index_bytes,
+            "seconds": seconds,
+        });
+        writeln!(out, "{answer:#}")?;
+    } else {
+        let mut table = Table::new();
+        table.row("pages", count(pages));
+        table.row("indexed", format!("{} ({} pages/s)", count(fed.put), rate(fed.put as f64 / seconds)));
+        table.row("removed", count(fed.deleted));
+        table.row("unchanged", count(walked.unchanged));
+        table.row("unreadable", count(walked.unreadable));
+        let text_rate = byte_rate(fed.text_bytes as f64 / seconds);
+        table.row("text", format!("{} ({text_rate})", bytes(fed.text_bytes)));
+        table.row("index", bytes(index_bytes));
+        table.row("took", duration(seconds));
+        write!(out, "{}", table.text(0))?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
