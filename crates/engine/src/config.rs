@@ -190,6 +190,31 @@ impl Config {
         toml::to_string(self).unwrap_or_default()
     }
 
+    /// The values in force as a file that shows every key with its meaning: [`TEMPLATE`] with these values.
+    pub fn to_documented_toml(&self) -> String {
+        let values: toml::Table = self.to_toml().parse().unwrap_or_default();
+        let mut section: Option<&str> = None;
+        let mut out = String::with_capacity(TEMPLATE.len());
+        for line in TEMPLATE.lines() {
+            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                section = Some(name);
+            }
+            let key = line.split_once(" = ").map(|(key, _)| key).filter(|key| !key.starts_with('#'));
+            let value = key.and_then(|key| match section {
+                Some(section) => values.get(section)?.get(key),
+                None => values.get(key),
+            });
+            match (key, value) {
+                (Some(key), Some(value)) => out.push_str(&format!("{key} = {value}\n")),
+                _ => {
+                    out.push_str(line);
+                    out.push('\n');
+                }
+            }
+        }
+        out
+    }
+
     /// Refuses values that cannot work, before anything is started with them.
     pub fn check(&self) -> Result<(), ConfigError> {
         let refuse = |key, problem: &str| Err(ConfigError::Value { key, problem: problem.to_owned() });
@@ -315,6 +340,17 @@ mod tests {
             table.iter().flat_map(flatten).collect()
         };
         assert_eq!(keys(TEMPLATE), keys(&Config::default().to_toml()));
+    }
+
+    #[test]
+    fn a_documented_file_says_the_same() {
+        let mut config = Config::default();
+        config.scope.exclude = vec!["*/a \"b\"*".into(), "re:x$".into()];
+        config.politeness.delay_ms = 7;
+        config.order = Order::DepthFirst;
+        let text = config.to_documented_toml();
+        assert_eq!(toml::from_str::<Config>(&text).unwrap(), config);
+        assert!(text.contains("# Shortest pause between the end"));
     }
 
     #[test]

@@ -106,7 +106,8 @@ impl Crawl {
         }
         // Limits are of a run, not of the crawl: going on later must not stop at once again.
         let kept = Config { limits: LimitConfig::default(), ..config.clone() };
-        write_atomically(&layout.config(), kept.to_toml().as_bytes()).map_err(io(layout.config()))?;
+        write_atomically(&layout.config(), kept.to_documented_toml().as_bytes())
+            .map_err(io(layout.config()))?;
         let mut totals: Totals = match store.mark(MARK_TOTALS)? {
             Some(bytes) => serde_json::from_slice(&bytes).map_err(|_| StoreError::Damaged("totals"))?,
             None => Totals::default(),
