@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lycosa_fetch::Visit;
+use lycosa_fetch::robots::parse::MAX_ROBOTS_BYTES;
 use lycosa_fetch::robots::{Robots, RobotsFetch, RobotsPolicy, RobotsStep};
 use lycosa_frontier::{Rules, RulesEnd, RulesRecord};
 use lycosa_types::{CanonUrl, Exclusion, UnixMs};
@@ -63,7 +64,11 @@ pub fn judge(
         return (RulesEnd::Unreachable { failure, retry_after_ms, otherwise }, Vec::new());
     }
     let (status, body) = match &visit.result {
-        Ok(response) if response.is_success() => (response.status, response.body.to_vec()),
+        Ok(response) if response.is_success() => {
+            // No more is ever read of it.
+            let read = response.body.len().min(MAX_ROBOTS_BYTES);
+            (response.status, response.body[..read].to_vec())
+        }
         Ok(response) => (response.status, Vec::new()),
         Err(_) => (0, Vec::new()),
     };
