@@ -23,7 +23,6 @@ const REGISTRY_PREFIX: &str = "registry+";
 struct Rules {
     licenses: Licences,
     bans: Bans,
-    sources: Sources,
 }
 
 #[derive(Deserialize)]
@@ -40,12 +39,6 @@ struct Bans {
 struct Ban {
     #[serde(rename = "crate")]
     name: String,
-}
-
-#[derive(Deserialize)]
-struct Sources {
-    #[serde(rename = "allow-registry")]
-    allow_registry: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -92,9 +85,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
 fn judge(package: &Package, rules: &Rules) -> Option<String> {
     let source = package.source.as_deref()?;
     let wrong = |what: String| Some(format!("{} {}: {what}", package.name, package.version));
-    let from = source.strip_prefix(REGISTRY_PREFIX);
-    if !from.is_some_and(|from| rules.sources.allow_registry.iter().any(|allowed| allowed == from)) {
-        return wrong(format!("comes from {source}, which is not allowed"));
+    if !source.starts_with(REGISTRY_PREFIX) {
+        return wrong(format!("comes from {source}, which is not allowed: only the crates registry is"));
     }
     if rules.bans.deny.iter().any(|ban| ban.name == package.name) {
         return wrong("is banned".to_owned());
@@ -129,13 +121,13 @@ mod tests {
     #[test]
     fn packages_are_judged_by_licence_ban_and_source() {
         let rules = rules();
-        let registry = format!("registry+{}", rules.sources.allow_registry[0]);
-        assert_eq!(judge(&package("a", Some("MIT OR GPL-3.0"), &registry), &rules), None);
+        let registry = "registry+https://index.example.org";
+        assert_eq!(judge(&package("a", Some("MIT OR GPL-3.0"), registry), &rules), None);
         for (bad, why) in [
-            (package("a", Some("GPL-3.0"), &registry), "not allowed"),
-            (package("a", None, &registry), "no licence"),
-            (package("a", Some("MIT OR ("), &registry), "cannot be read"),
-            (package("openssl-sys", Some("MIT"), &registry), "banned"),
+            (package("a", Some("GPL-3.0"), registry), "not allowed"),
+            (package("a", None, registry), "no licence"),
+            (package("a", Some("MIT OR ("), registry), "cannot be read"),
+            (package("openssl-sys", Some("MIT"), registry), "banned"),
             (package("a", Some("MIT"), "git+https://example.org/a"), "not allowed"),
         ] {
             let said = judge(&bad, &rules).unwrap();

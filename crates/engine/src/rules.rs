@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lycosa_fetch::Visit;
-use lycosa_fetch::robots::parse::MAX_ROBOTS_BYTES;
+use lycosa_fetch::robots::line::MAX_ROBOTS_BYTES;
 use lycosa_fetch::robots::{Robots, RobotsFetch, RobotsPolicy, RobotsStep};
 use lycosa_frontier::{Rules, RulesEnd, RulesRecord};
 use lycosa_types::{CanonUrl, Exclusion, UnixMs};
