@@ -139,6 +139,8 @@ fn next(findings: &Findings, layout: &Layout) -> Table {
         (format!("lycosa why {odd} -d {dir}"), "the whole story of a URL"),
         (format!("lycosa cat {page} -d {dir}"), "a page as it was archived"),
         (format!("lycosa cat {page} -d {dir} | lycosa inspect - --base {page}"), "what is read from it"),
+        (format!("lycosa index -d {dir}"), "make it searchable, then"),
+        (format!("lycosa search 'river lantern' -d {dir}"), "search it (docs/query.md says how)"),
         (format!("lycosa export -d {dir} --format jsonl | head -1"), "titles, texts and links as data"),
         (format!("lycosa export -d {dir} --format wacz"), "one file for replay tools"),
         (format!("lycosa report {dir} --json"), "the figures as data"),
