@@ -215,7 +215,7 @@ fn inspect_shows_signatures_prints_and_main_content() {
     assert_eq!(signatures["text_one"].as_f64(), Some(text_one));
     assert_eq!(signatures["digests"]["main"].as_str().unwrap().len(), 16);
     let prints = &page["prints"];
-    assert_eq!((&prints["k"], &prints["w"], &prints["hash"]), (&25.into(), &40.into(), &"fast".into()));
+    assert_eq!((&prints["k"], &prints["w"], &prints["hash"]), (&25.into(), &60.into(), &"fast".into()));
     let (count, shown) = (prints["count"].as_u64().unwrap(), prints["smallest"].as_array().unwrap());
     assert!(count >= shown.len() as u64 && !shown.is_empty());
     let main = &page["main"];
