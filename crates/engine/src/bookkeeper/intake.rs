@@ -30,8 +30,9 @@ impl Bookkeeper {
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => None,
         };
-        let now = clock::now();
         while let Some(event) = next {
+            // Read for each event: a pause must not start before the request that it follows has ended.
+            let now = clock::now();
             match event {
                 Event::Finished { worker, batch } => {
                     if let Some(slot) = self.workers.get_mut(worker) {

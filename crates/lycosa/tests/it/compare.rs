@@ -226,7 +226,7 @@ fn inspect_shows_signatures_prints_and_main_content() {
     let markdown = lycosa_reading(&["inspect", "-", "--markdown"], PAGE.as_bytes()).expect_code(0).out;
     assert!(markdown.contains("[eyesight](/eyes)") && !markdown.contains("Home"), "{markdown}");
     let short = lycosa_reading(&["inspect", "-"], PAGE.as_bytes()).expect_code(0).out;
-    for part in ["hhtmmbnaahppap", "structure II", "1 2 6 4 1", "minutiae (K 25, W 40, fast)", "main content"]
+    for part in ["hhtmmbnaahppap", "structure II", "1 2 6 4 1", "minutiae (K 25, W 60, fast)", "main content"]
     {
         assert!(short.contains(part), "{part} is missing in\n{short}");
     }
