@@ -65,8 +65,8 @@ pub fn judge(
     }
     let (status, body) = match &visit.result {
         Ok(response) if response.is_success() => {
-            // No more is ever read of it.
-            let read = response.body.len().min(MAX_ROBOTS_BYTES);
+            // No more is ever read of it; the one byte beyond tells the reader that its last line is cut.
+            let read = response.body.len().min(MAX_ROBOTS_BYTES + 1);
             (response.status, response.body[..read].to_vec())
         }
         Ok(response) => (response.status, Vec::new()),
