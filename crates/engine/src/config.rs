@@ -263,12 +263,19 @@ impl Config {
             // An entry takes some 300 bytes with its URL.
             max_entries_in_memory: budget / 4 / 300,
             seen_bytes: budget / 4,
+            // A URL that can move takes some 50 bytes.
+            max_tracked: budget / 8 / 50,
         }
     }
 
     /// Memory for the state store's caches and write buffers.
     pub fn store_bytes(&self) -> u64 {
         (self.memory.budget_mib << 20) / 4
+    }
+
+    /// Memory for what the orders that follow links know about URLs.
+    pub fn ordering_bytes(&self) -> usize {
+        ((self.memory.budget_mib << 20) / 8) as usize
     }
 
     /// Memory for the content-seen table.

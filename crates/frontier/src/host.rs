@@ -8,6 +8,7 @@ use foldhash::HashMap;
 use lycosa_types::{CanonUrl, Exclusion, Failure, UnixMs};
 
 use crate::host_queue::HostQueue;
+use crate::order::Rank;
 use crate::store::{HostRecord, HostSlot};
 
 /// What a host's robots.txt says. The frontier asks; it does not know the format.
@@ -57,6 +58,8 @@ pub struct Host {
     pub rules_moved_to: Option<CanonUrl>,
     pub rules_redirects: u8,
     pub place: Place,
+    /// The rank it stands among the ready with.
+    pub ready_rank: Rank,
     pub ready_at: UnixMs,
     pub in_flight: u32,
     /// Waiting, leased and delayed entries.
@@ -87,6 +90,7 @@ impl Host {
             rules_moved_to: None,
             rules_redirects: 0,
             place: Place::Idle,
+            ready_rank: Rank::FIRST,
             ready_at: UnixMs(0),
             in_flight: 0,
             waiting: 0,

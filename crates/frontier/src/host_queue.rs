@@ -54,6 +54,22 @@ impl HostQueue {
         self.head.pop_first().map(|(_, entry)| entry)
     }
 
+    /// The first entry from `from` on, as far as memory knows.
+    pub fn pop_from(&mut self, from: Rank) -> Option<Entry> {
+        let rank = self.head.range(from..).next().map(|(rank, _)| *rank)?;
+        self.head.remove(&rank)
+    }
+
+    /// Takes out the entry at `rank`, if it is in memory.
+    pub fn take(&mut self, rank: Rank) -> Option<Entry> {
+        self.head.remove(&rank)
+    }
+
+    /// Whether memory holds anything from `from` on.
+    pub fn reaches(&self, from: Rank) -> bool {
+        self.head.range(from..).next().is_some()
+    }
+
     /// The rank that goes next, as far as memory knows.
     pub fn best(&self) -> Option<Rank> {
         self.head.first_key_value().map(|(rank, _)| *rank)

@@ -33,7 +33,7 @@ pub use frontier::{
     Admission, Counts, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd, RulesEnd,
 };
 pub use host::Rules;
-pub use order::Order;
+pub use order::{Order, Signals};
 pub use politeness::Politeness;
 pub use prints::{First, PrintTable};
 pub use scope::{Rejection, Scope, ScopeKind, ScopeOptions};

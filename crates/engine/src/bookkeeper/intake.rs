@@ -12,6 +12,7 @@ use super::{Bookkeeper, Event, PageResult};
 use crate::clock;
 use crate::committer::{CommitError, Ended};
 use crate::judge::Judged;
+use crate::ordering::Found;
 use crate::outlinks::Outlinks;
 use crate::worker::Finished;
 
@@ -50,7 +51,8 @@ impl Bookkeeper {
                 Event::CommitFailed(error) => return Err(error),
                 Event::Submit(seeds) => {
                     for seed in seeds {
-                        self.admit_one(seed.as_str(), seed.key(), 0, 0, None, now)?;
+                        let found = Found { depth: 0, seed: true, relevance: 1.0 };
+                        self.admit_one(seed.as_str(), seed.key(), found, 0, None, now)?;
                     }
                 }
             }
@@ -81,7 +83,8 @@ impl Bookkeeper {
                 self.extra.extend(encoded);
                 self.frontier.finish_rules(host, end, address, elapsed_ms, now);
                 for url in sitemaps {
-                    self.admit_one(url.as_str(), url.key(), 0, 0, None, now)?;
+                    let found = Found { depth: 0, seed: false, relevance: 0.0 };
+                    self.admit_one(url.as_str(), url.key(), found, 0, None, now)?;
                 }
             }
             Finished::Resolve { host, address } => {
@@ -104,6 +107,9 @@ impl Bookkeeper {
             self.current.clear();
             self.current.push_str(entry.url.as_str());
         }
+        if fetched || matches!(end.outcome, Outcome::Missing { .. }) {
+            self.ordering.page(&entry.url, edges.as_ref());
+        }
         let key = entry.key;
         match self.frontier.finish_page(host, *entry, end, now) {
             Some(done) => {
@@ -114,8 +120,9 @@ impl Bookkeeper {
                     self.totals.near_duplicates += u64::from(near);
                 }
                 let found_on = UrlId { partition: done.slot.partition, key };
-                self.end_visit(Ended { done, encoded, edges });
                 self.admit(&outlinks, found_on, now)?;
+                self.ordering.apply(&mut self.frontier, edges.as_ref())?;
+                self.end_visit(Ended { done, encoded, edges });
             }
             None => self.totals.retries += 1,
         }
@@ -141,7 +148,8 @@ impl Bookkeeper {
 
     fn admit(&mut self, outlinks: &Outlinks, found_on: UrlId, now: UnixMs) -> Result<(), StoreError> {
         for (url, key) in outlinks.iter() {
-            self.admit_one(url, key, outlinks.depth, outlinks.redirects, Some(found_on), now)?;
+            let found = Found { depth: outlinks.depth, seed: false, relevance: 0.0 };
+            self.admit_one(url, key, found, outlinks.redirects, Some(found_on), now)?;
         }
         Ok(())
     }
@@ -150,12 +158,13 @@ impl Bookkeeper {
         &mut self,
         url: &str,
         key: UrlKey,
-        depth: u16,
+        found: Found,
         redirects: u8,
         found_on: Option<UrlId>,
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        match self.frontier.admit(Discovered { url, key, depth, redirects, found_on }, now)? {
+        let signals = self.ordering.signals(url, key, found);
+        match self.frontier.admit(Discovered { url, key, redirects, found_on, signals }, now)? {
             Admission::Queued => self.totals.accepted += 1,
             Admission::SeenBefore => {}
             Admission::QueryBudget => self.totals.count_rejected("query-budget"),

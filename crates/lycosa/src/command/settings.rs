@@ -31,6 +31,27 @@ impl From<ScopeArg> for ScopeKind {
 pub enum OrderArg {
     BreadthFirst,
     DepthFirst,
+    BestFirst,
+    Pvalue,
+    Backlink,
+    ForwardLink,
+    Location,
+    Relevance,
+}
+
+impl From<OrderArg> for Order {
+    fn from(order: OrderArg) -> Self {
+        match order {
+            OrderArg::BreadthFirst => Self::BreadthFirst,
+            OrderArg::DepthFirst => Self::DepthFirst,
+            OrderArg::BestFirst => Self::BestFirst,
+            OrderArg::Pvalue => Self::Pvalue,
+            OrderArg::Backlink => Self::Backlink,
+            OrderArg::ForwardLink => Self::ForwardLink,
+            OrderArg::Location => Self::Location,
+            OrderArg::Relevance => Self::Relevance,
+        }
+    }
 }
 
 /// Settings of a crawl. Each wins over the configuration file.
@@ -125,12 +146,7 @@ impl SettingArgs {
         if let Some(scope) = self.scope {
             config.scope.kind = scope.into();
         }
-        if let Some(order) = self.order {
-            config.order = match order {
-                OrderArg::BreadthFirst => Order::BreadthFirst,
-                OrderArg::DepthFirst => Order::DepthFirst,
-            };
-        }
+        set(&mut config.order, self.order.map(Order::from));
         replace(&mut config.scope.include, &self.include);
         replace(&mut config.scope.exclude, &self.exclude);
         replace(&mut config.fetch.allow_net, &self.allow_net);
