@@ -24,7 +24,7 @@ use crate::clock;
 use crate::committer::{Batch, CommitError, Ended};
 use crate::config::LimitConfig;
 use crate::judge::Judged;
-use crate::ordering::Ordering;
+use crate::prospects::Prospects;
 use crate::totals::{Progress, Totals};
 use crate::worker::Finished;
 use progress::Rate;
@@ -80,7 +80,7 @@ struct WorkerSlot {
 
 pub struct Bookkeeper {
     frontier: Frontier,
-    ordering: Ordering,
+    prospects: Prospects,
     limits: LimitConfig,
     concurrency: usize,
     per_host: u32,
@@ -113,7 +113,7 @@ pub struct Bookkeeper {
 /// What a bookkeeper is made of.
 pub struct Parts {
     pub frontier: Frontier,
-    pub ordering: Ordering,
+    pub prospects: Prospects,
     pub limits: LimitConfig,
     pub concurrency: usize,
     pub per_host: u32,
@@ -132,7 +132,7 @@ impl Bookkeeper {
         let slot = |leases| WorkerSlot { leases, in_flight: 0, outgoing: Vec::new() };
         Self {
             frontier: parts.frontier,
-            ordering: parts.ordering,
+            prospects: parts.prospects,
             limits: parts.limits,
             concurrency: parts.concurrency,
             per_host: parts.per_host,

@@ -274,7 +274,7 @@ impl Config {
     }
 
     /// Memory for what the orders that follow links know about URLs.
-    pub fn ordering_bytes(&self) -> usize {
+    pub fn prospects_bytes(&self) -> usize {
         ((self.memory.budget_mib << 20) / 8) as usize
     }
 

@@ -20,7 +20,7 @@ use crate::config::{Config, ConfigError, LimitConfig};
 use crate::judge::{JudgeContext, compression};
 use crate::layout::{Layout, write_atomically};
 use crate::near::NearTable;
-use crate::ordering::{Found, Ordering};
+use crate::prospects::{Found, Prospects};
 use crate::report::{REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
 use crate::totals::{Progress, Totals};
 use crate::{clock, rules, worker};
@@ -64,7 +64,7 @@ pub struct Crawl {
     context: Arc<JudgeContext>,
     store: Arc<Store>,
     frontier: Frontier,
-    ordering: Ordering,
+    prospects: Prospects,
     totals: Totals,
     committer: Committer,
     shared: Arc<Shared>,
@@ -123,10 +123,10 @@ impl Crawl {
         let now = clock::now();
         let mut frontier =
             Frontier::open(config.frontier_options(), Arc::clone(&store), read_rules, clean, now)?;
-        let ordering = Ordering::open(config.order, config.ordering_bytes(), &layout.edges())?;
+        let prospects = Prospects::open(config.order, config.prospects_bytes(), &layout.edges())?;
         for seed in &seeds {
             let (url, key) = (seed.as_str(), seed.key());
-            let signals = ordering.signals(url, key, Found { depth: 0, seed: true, relevance: 1.0 });
+            let signals = prospects.signals(url, key, Found { depth: 0, seed: true, relevance: 1.0 });
             let found = Discovered { url, key, redirects: 0, found_on: None, signals };
             if frontier.admit(found, now)? == Admission::Queued {
                 totals.accepted += 1;
@@ -147,7 +147,7 @@ impl Crawl {
             config,
             store,
             frontier,
-            ordering,
+            prospects,
             totals,
             committer,
             handle: Handle { stop: Arc::default(), progress: Arc::default() },
@@ -161,8 +161,19 @@ impl Crawl {
 
     /// Runs until nothing is left, a limit is reached, or [`Handle::stop`] is called; then saves everything.
     pub fn run(self) -> Result<CrawlEnd, CrawlError> {
-        let Self { layout, config, context, store, frontier, ordering, totals, committer, shared, handle, events } =
-            self;
+        let Self {
+            layout,
+            config,
+            context,
+            store,
+            frontier,
+            prospects,
+            totals,
+            committer,
+            shared,
+            handle,
+            events,
+        } = self;
         let started = Instant::now();
         let (cpu_before, _) = process_figures();
         let before = totals.clone();
@@ -187,7 +198,7 @@ impl Crawl {
         drop(events_in);
         let bookkeeper = Bookkeeper::new(Parts {
             frontier,
-            ordering,
+            prospects,
             limits: config.limits.clone(),
             concurrency: config.fetch.concurrency,
             per_host: config.politeness.per_host,

@@ -17,7 +17,7 @@
 //! | [`worker`] | a core's share of fetching and judging |
 //! | [`judge`] | from a response to what is remembered and followed |
 //! | [`outlinks`] | a page's links, joined, scoped and keyed |
-//! | [`ordering`] | what is known about waiting URLs, for the orders that follow links |
+//! | [`prospects`] | what is known about waiting URLs, for the orders that follow links |
 //! | [`near`] | pages that read nearly the same, and what is kept to compare visits |
 //! | [`rules`] | robots.txt: fetched, remembered, asked |
 //! | [`committer`] | group commit: archive, then state |
@@ -33,8 +33,8 @@ pub mod crawl;
 pub mod judge;
 pub mod layout;
 pub mod near;
-pub mod ordering;
 pub mod outlinks;
+pub mod prospects;
 pub mod reader;
 pub mod report;
 pub mod rules;

@@ -282,7 +282,8 @@ mod tests {
         let mut log = crate::EdgeLog::open(&path, None).unwrap();
         let (mut first, mut moved) = (online(1 << 20), Vec::new());
         for source in 1..50u64 {
-            let edges = (1..source % 7 + 1).map(|i| crate::Edge { target: source * i % 60, attributes: 0x49 });
+            let edges =
+                (1..source % 7 + 1).map(|i| crate::Edge { target: source * i % 60, attributes: 0x49 });
             let mut page = PageEdges { source, edges: edges.collect() };
             page.settle();
             first.fetched(source, page.edges.iter().map(|edge| edge.target), &mut moved);

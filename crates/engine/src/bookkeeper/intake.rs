@@ -12,8 +12,8 @@ use super::{Bookkeeper, Event, PageResult};
 use crate::clock;
 use crate::committer::{CommitError, Ended};
 use crate::judge::Judged;
-use crate::ordering::Found;
 use crate::outlinks::Outlinks;
+use crate::prospects::Found;
 use crate::worker::Finished;
 
 /// Longest sleep of the loop.
@@ -108,7 +108,7 @@ impl Bookkeeper {
             self.current.push_str(entry.url.as_str());
         }
         if fetched || matches!(end.outcome, Outcome::Missing { .. }) {
-            self.ordering.page(&entry.url, edges.as_ref());
+            self.prospects.page(&entry.url, edges.as_ref());
         }
         let key = entry.key;
         match self.frontier.finish_page(host, *entry, end, now) {
@@ -121,7 +121,7 @@ impl Bookkeeper {
                 }
                 let found_on = UrlId { partition: done.slot.partition, key };
                 self.admit(&outlinks, found_on, now)?;
-                self.ordering.apply(&mut self.frontier, edges.as_ref())?;
+                self.prospects.apply(&mut self.frontier, edges.as_ref())?;
                 self.end_visit(Ended { done, encoded, edges });
             }
             None => self.totals.retries += 1,
@@ -163,7 +163,7 @@ impl Bookkeeper {
         found_on: Option<UrlId>,
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        let signals = self.ordering.signals(url, key, found);
+        let signals = self.prospects.signals(url, key, found);
         match self.frontier.admit(Discovered { url, key, redirects, found_on, signals }, now)? {
             Admission::Queued => self.totals.accepted += 1,
             Admission::SeenBefore => {}

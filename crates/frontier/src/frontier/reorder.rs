@@ -30,7 +30,11 @@ impl Frontier {
     }
 
     /// The same where the signals depend on the URL.
-    pub fn reorder_by(&mut self, low: u64, signals: impl FnOnce(&str) -> Signals) -> Result<bool, StoreError> {
+    pub fn reorder_by(
+        &mut self,
+        low: u64,
+        signals: impl FnOnce(&str) -> Signals,
+    ) -> Result<bool, StoreError> {
         let Some(&Standing { host: index, rank }) = self.tracked.get(&low) else { return Ok(false) };
         let order = self.options.order;
         let Some(host) = self.hosts.get_mut(index as usize) else { return Ok(false) };

@@ -54,11 +54,7 @@ impl Slot {
     }
 
     pub fn known(&self) -> Known {
-        Known {
-            importance: self.importance,
-            in_links: self.links & MAX_IN_LINKS,
-            fetched: self.is_fetched(),
-        }
+        Known { importance: self.importance, in_links: self.links & MAX_IN_LINKS, fetched: self.is_fetched() }
     }
 }
 

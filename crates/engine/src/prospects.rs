@@ -29,26 +29,25 @@ pub struct Found {
 }
 
 #[derive(Debug)]
-pub struct Ordering {
+pub struct Prospects {
     order: Order,
     online: Option<OnlineImportance>,
     forward: Option<ForwardLinks>,
     moved: Vec<Moved>,
 }
 
-impl Ordering {
+impl Prospects {
     /// Stands where the pages in the edge log left it.
     pub fn open(order: Order, memory_bytes: usize, edge_log: &Path) -> Result<Self, EdgeLogError> {
-        let online = order.counts_links().then(|| {
-            OnlineImportance::new(OnlineOptions { memory_bytes, ..OnlineOptions::default() })
-        });
-        let forward =
-            matches!(order, Order::Pvalue | Order::ForwardLink).then(ForwardLinks::default);
-        let mut ordering = Self { order, online, forward, moved: Vec::new() };
-        if let Some(online) = &mut ordering.online {
+        let online = order
+            .counts_links()
+            .then(|| OnlineImportance::new(OnlineOptions { memory_bytes, ..OnlineOptions::default() }));
+        let forward = matches!(order, Order::Pvalue | Order::ForwardLink).then(ForwardLinks::default);
+        let mut prospects = Self { order, online, forward, moved: Vec::new() };
+        if let Some(online) = &mut prospects.online {
             online.replay(edge_log, Weighting::Attributes)?;
         }
-        Ok(ordering)
+        Ok(prospects)
     }
 
     /// What is known about a URL that is about to be queued.
@@ -74,7 +73,8 @@ impl Ordering {
             forward.count(url.as_str(), edges.map_or(0, |edges| edges.edges.len()));
         }
         if let (Some(online), Some(edges)) = (&mut self.online, edges) {
-            let links = edges.edges.iter().map(|edge| (edge.target, Weighting::Attributes.of(edge.attributes)));
+            let links =
+                edges.edges.iter().map(|edge| (edge.target, Weighting::Attributes.of(edge.attributes)));
             online.fetched_weighted(edges.source, links, &mut self.moved);
         }
     }
