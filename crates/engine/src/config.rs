@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 
 use lycosa_fetch::{Cidr, FetchOptions, NetGuard, Overrides, PoolLimits, SharedOptions, UserAgent};
 use lycosa_frontier::trap::TrapRules;
-use lycosa_frontier::{FrontierOptions, Order, Politeness, ScopeKind, ScopeOptions};
+use lycosa_frontier::{FrontierOptions, Order, Politeness, Revisits, ScopeKind, ScopeOptions};
 use lycosa_types::{CanonRules, Granularity, Partitioner};
 use serde::{Deserialize, Serialize};
 
 mod fetch;
 mod judging;
+mod refresh;
 
 pub use fetch::FetchConfig;
 pub use judging::{JudgingConfig, MinutiaHash};
+pub use refresh::RefreshConfig;
 
 /// `lycosa.toml` with every key, its meaning and its default.
 pub const TEMPLATE: &str = include_str!("lycosa.toml");
@@ -41,6 +43,7 @@ pub struct Config {
     pub urls: CanonRules,
     pub traps: TrapRules,
     pub judging: JudgingConfig,
+    pub refresh: RefreshConfig,
     pub archive: ArchiveConfig,
     pub partitions: PartitionConfig,
     pub memory: MemoryConfig,
@@ -227,6 +230,12 @@ impl Config {
         if self.politeness.per_host == 0 {
             return refuse("politeness.per_host", "must be at least 1");
         }
+        if !(0.0..=1.0).contains(&self.refresh.share) {
+            return refuse("refresh.share", "must be between 0 and 1");
+        }
+        if !(self.refresh.budget_per_s > 0.0 && self.refresh.budget_per_s.is_finite()) {
+            return refuse("refresh.budget_per_s", "must be above 0");
+        }
         if self.memory.budget_mib < 64 {
             return refuse("memory.budget_mib", "must be at least 64");
         }
@@ -263,6 +272,8 @@ impl Config {
             // An entry takes some 300 bytes with its URL.
             max_entries_in_memory: budget / 4 / 300,
             seen_bytes: budget / 4,
+            revisits: if self.refresh.continuous { Revisits::Due } else { Revisits::Off },
+            refresh_share: self.refresh.share,
             // A URL that can move takes some 50 bytes.
             max_tracked: budget / 8 / 50,
         }

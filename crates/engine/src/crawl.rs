@@ -10,17 +10,19 @@ use std::time::Instant;
 use lycosa_archive::{Archive, ArchiveError, ArchiveOptions, DurableEnd};
 use lycosa_fetch::{Shared, TlsSetupError};
 use lycosa_frontier::scope::PatternError;
-use lycosa_frontier::{Admission, Discovered, Frontier, PrintTable, Scope, Store, StoreError};
+use lycosa_frontier::store::Mark;
+use lycosa_frontier::{Admission, Discovered, Frontier, PrintTable, Revisits, Scope, Store, StoreError};
 use lycosa_graph::{EdgeLog, EdgeLogError};
-use lycosa_types::CanonUrl;
+use lycosa_types::{CanonUrl, UnixMs};
 
-use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_TOTALS, Parts, Stop};
+use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Parts, Stop};
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
 use crate::config::{Config, ConfigError, LimitConfig};
 use crate::judge::{JudgeContext, compression};
 use crate::layout::{Layout, write_atomically};
 use crate::near::NearTable;
 use crate::prospects::{Found, Prospects};
+use crate::refresher::Refresher;
 use crate::report::{REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
 use crate::totals::{Progress, Totals};
 use crate::{clock, rules, worker};
@@ -65,6 +67,7 @@ pub struct Crawl {
     store: Arc<Store>,
     frontier: Frontier,
     prospects: Prospects,
+    refresher: Refresher,
     totals: Totals,
     committer: Committer,
     shared: Arc<Shared>,
@@ -97,6 +100,21 @@ impl Handle {
 impl Crawl {
     /// Opens the crawl in `layout`, making it if there is none. `seeds` are added to those it has.
     pub fn open(layout: Layout, config: Config, seeds: &[CanonUrl]) -> Result<Self, CrawlError> {
+        Self::start(layout, config, seeds, None)
+    }
+
+    /// Opens the crawl in `layout` to visit once again every page whose last visit was before `before`. A refresh that
+    /// was interrupted goes on with the time it began with.
+    pub fn refresh(layout: Layout, config: Config, before: UnixMs) -> Result<Self, CrawlError> {
+        Self::start(layout, config, &[], Some(before))
+    }
+
+    fn start(
+        layout: Layout,
+        config: Config,
+        seeds: &[CanonUrl],
+        refresh_before: Option<UnixMs>,
+    ) -> Result<Self, CrawlError> {
         config.check()?;
         let io = |path: PathBuf| move |source| CrawlError::Io { path, source };
         std::fs::create_dir_all(&layout.root).map_err(io(layout.root.clone()))?;
@@ -121,9 +139,16 @@ impl Crawl {
         let read_rules: lycosa_frontier::frontier::ReadRules =
             Box::new(move |_, record| rules::from_record(record, &product));
         let now = clock::now();
-        let mut frontier =
-            Frontier::open(config.frontier_options(), Arc::clone(&store), read_rules, clean, now)?;
+        let mut options = config.frontier_options();
+        let mut marks: Vec<Mark> = vec![(MARK_CLEAN, vec![0])];
+        if let Some(before) = refresh_before {
+            let before = sweep_under_way(&store)?.unwrap_or(before);
+            options.revisits = Revisits::Sweep { before };
+            marks.push((MARK_SWEEP, before.0.to_be_bytes().to_vec()));
+        }
+        let mut frontier = Frontier::open(options, Arc::clone(&store), read_rules, clean, now)?;
         let prospects = Prospects::open(config.order, config.prospects_bytes(), &layout.edges())?;
+        let refresher = Refresher::open(&config.refresh, &store)?;
         for seed in &seeds {
             let (url, key) = (seed.as_str(), seed.key());
             let signals = prospects.signals(url, key, Found { depth: 0, seed: true, relevance: 1.0 });
@@ -135,19 +160,28 @@ impl Crawl {
         // Seeds are durable before anything else happens, together with the mark that a crawl is under way.
         let changes = frontier.take_changes();
         let names: Vec<&str> = seeds.iter().map(CanonUrl::as_str).collect();
-        store.commit(&[], &changes, &[(MARK_CLEAN, vec![0]), (MARK_SEEDS, names.join("\n").into_bytes())])?;
+        marks.push((MARK_SEEDS, names.join("\n").into_bytes()));
+        store.commit(&[], &changes, &marks)?;
         frontier.committed(changes.epoch);
         let scope = Scope::new(config.scope_options(), &seeds)?;
         let prints = PrintTable::load(Arc::clone(&store), config.prints_bytes())?;
         let near = NearTable::load(&store, config.judging.least_resemblance, config.prints_bytes())?;
         Ok(Self {
             shared: Shared::new(config.shared_options()?)?,
-            context: Arc::new(JudgeContext { config: config.clone(), scope, prints, near }),
+            context: Arc::new(JudgeContext {
+                config: config.clone(),
+                scope,
+                prints,
+                near,
+                store: Arc::clone(&store),
+                templates: Mutex::default(),
+            }),
             layout,
             config,
             store,
             frontier,
             prospects,
+            refresher,
             totals,
             committer,
             handle: Handle { stop: Arc::default(), progress: Arc::default() },
@@ -168,6 +202,7 @@ impl Crawl {
             store,
             frontier,
             prospects,
+            refresher,
             totals,
             committer,
             shared,
@@ -199,6 +234,8 @@ impl Crawl {
         let bookkeeper = Bookkeeper::new(Parts {
             frontier,
             prospects,
+            refresher,
+            store: Arc::clone(&store),
             limits: config.limits.clone(),
             concurrency: config.fetch.concurrency,
             per_host: config.politeness.per_host,
@@ -234,6 +271,8 @@ impl Crawl {
                 seconds,
                 pages,
                 pages_per_s: pages as f64 / seconds,
+                revisits: totals.revisits - before.revisits,
+                changes: totals.changes_since(&before),
                 received_bytes,
                 received_bytes_per_s: received_bytes as f64 / seconds,
                 cpu_s,
@@ -266,6 +305,12 @@ pub fn stored_seeds(store: &Store) -> Result<Vec<CanonUrl>, StoreError> {
     let bytes = store.mark(MARK_SEEDS)?.unwrap_or_default();
     let text = String::from_utf8(bytes).map_err(|_| StoreError::Damaged("seeds"))?;
     Ok(text.lines().map(|line| CanonUrl::from_canonical(line.to_owned())).collect())
+}
+
+/// When the refresh began that was interrupted, if one was.
+pub fn sweep_under_way(store: &Store) -> Result<Option<UnixMs>, StoreError> {
+    let bytes = store.mark(MARK_SWEEP)?.unwrap_or_default();
+    Ok(<[u8; 8]>::try_from(bytes).ok().map(|bytes| UnixMs(u64::from_be_bytes(bytes))))
 }
 
 fn merge_seeds(store: &Store, new: &[CanonUrl]) -> Result<Vec<CanonUrl>, StoreError> {

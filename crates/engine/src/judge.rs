@@ -2,23 +2,28 @@
 //!
 //! Pure CPU work on the worker's own thread and buffers. Whatever the response holds, it ends in a [`Judged`].
 
+mod again;
 mod encoding;
 mod facts;
 
 use std::borrow::Cow;
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use lycosa_archive::{EncodedVisit, Encoder, EncoderOptions, PayloadDigest};
+use foldhash::HashMap;
+
+use lycosa_archive::{EncodedVisit, Encoder, EncoderOptions, PayloadDigest, RevisitReason};
 use lycosa_fetch::{Response, Visit};
 use lycosa_frontier::host_queue::Entry;
-use lycosa_frontier::{First, PageEnd, PrintTable, Scope};
+use lycosa_frontier::{First, PageEnd, PrintTable, Scope, Store};
 use lycosa_graph::PageEdges;
 use lycosa_page::{
-    ContentKind, Extract, Judger, LinkKind, Rel, RobotsDirectives, Scanner, charset, sitemap, sniff,
+    Comparison, ContentKind, Extract, HostTemplate, Judger, LinkKind, Rel, RobotsDirectives, Scanner,
+    Verdict, charset, sitemap, sniff,
 };
-use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, Outcome, UrlId, VisitFacts};
+use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, HostKey, Outcome, UrlId, VisitFacts};
 
+pub use self::again::{Again, Earlier};
 pub use self::encoding::compression;
 use self::encoding::encode;
 use self::facts::{clip, facts};
@@ -36,6 +41,9 @@ pub struct JudgeContext {
     pub scope: Scope,
     pub prints: PrintTable,
     pub near: NearTable,
+    pub store: Arc<Store>,
+    /// What changes on most pages of a host in the same way.
+    pub templates: Mutex<HashMap<HostKey, HostTemplate>>,
 }
 
 /// Everything that follows from one page visit.
@@ -46,6 +54,36 @@ pub struct Judged {
     pub edges: Option<PageEdges>,
     pub encoded: Option<EncodedVisit>,
     pub counts: LinkCounts,
+    /// What the visit showed against an earlier one.
+    pub again: Option<Box<Again>>,
+    compared: Option<Comparison>,
+    /// Only noise differs: the earlier copy stands.
+    kept_earlier: bool,
+}
+
+impl Judged {
+    /// A visit of which nothing is known but that it is over.
+    fn empty(entry: &Entry, visit: &Visit) -> Self {
+        let end = PageEnd {
+            outcome: Outcome::NotModified,
+            visit: None,
+            first_print: None,
+            signatures: None,
+            retry_after_ms: None,
+            elapsed_ms: visit.timing.finished.as_millis() as u64,
+            address: visit.ip,
+        };
+        Self {
+            end,
+            outlinks: Outlinks::at(entry.depth),
+            edges: None,
+            encoded: None,
+            counts: LinkCounts::default(),
+            again: None,
+            compared: None,
+            kept_earlier: false,
+        }
+    }
 }
 
 /// A worker's own buffers.
@@ -57,6 +95,8 @@ pub struct Judge {
     judger: Judger,
     encoder: Option<Encoder>,
     recent: Recent,
+    /// The signatures of the page last read.
+    signed: Option<StoredSignatures>,
 }
 
 impl Judge {
@@ -76,24 +116,17 @@ impl Judge {
             judger,
             encoder,
             recent: Recent::default(),
+            signed: None,
         }
     }
 
     /// Judges the visit of a page lease.
     pub fn page(&mut self, entry: &Entry, id: UrlId, visit: &Visit) -> Judged {
-        let elapsed_ms = visit.timing.finished.as_millis() as u64;
-        let end = PageEnd {
-            outcome: Outcome::NotModified,
-            visit: None,
-            first_print: None,
-            signatures: None,
-            retry_after_ms: None,
-            elapsed_ms,
-            address: visit.ip,
-        };
-        let empty = Outlinks::at(entry.depth);
-        let mut judged =
-            Judged { end, outlinks: empty, edges: None, encoded: None, counts: LinkCounts::default() };
+        self.page_with(entry, id, visit, None)
+    }
+
+    fn page_with(&mut self, entry: &Entry, id: UrlId, visit: &Visit, earlier: Option<&Earlier>) -> Judged {
+        let mut judged = Judged::empty(entry, visit);
         let response = match &visit.result {
             Ok(response) => response,
             Err(failure) => {
@@ -106,7 +139,7 @@ impl Judge {
             judged.end.retry_after_ms = response.retry_after_ms(visit.timing.started);
             return judged;
         }
-        let mut facts = facts(response, elapsed_ms);
+        let mut facts = facts(response, judged.end.elapsed_ms);
         let mut revisit = None;
         if response.is_redirect() {
             if let Err(failure) = self.follow_redirect(entry, response, &mut judged) {
@@ -115,8 +148,23 @@ impl Judge {
             }
         } else if response.is_success() {
             judged.end.outcome = Outcome::Fetched { status: response.status };
-            revisit = self.content_seen(entry, id, visit, response, &mut facts, &mut judged.end);
-            self.read_page(entry, id, response, &mut facts, &mut judged);
+            if let Some(earlier) = earlier {
+                self.read_page(entry, id, response, false, &mut facts, &mut judged);
+                judged.compared = self.compare_with(entry, earlier);
+                if self.is_noise(&judged, earlier) {
+                    judged.kept_earlier = true;
+                    judged.end.signatures = None;
+                    let etag_now = (facts.etag.take(), facts.last_modified.take());
+                    facts = earlier.record.visit.clone().unwrap_or_default();
+                    (facts.etag, facts.last_modified) = etag_now;
+                    judged.end.visit = Some(facts);
+                    return judged;
+                }
+                revisit = self.content_seen(entry, id, visit, response, &mut facts, &mut judged.end);
+            } else {
+                revisit = self.content_seen(entry, id, visit, response, &mut facts, &mut judged.end);
+                self.read_page(entry, id, response, true, &mut facts, &mut judged);
+            }
         } else {
             judged.end.outcome = Outcome::Missing { status: response.status };
         }
@@ -125,7 +173,8 @@ impl Judge {
             let depth = entry.depth.to_string();
             let metadata = [("hopsFromSeed", depth.as_str())];
             let payload_digest = facts.payload_sha1.map(PayloadDigest);
-            match encode(encoder, &entry.url, visit, response, revisit.as_ref(), payload_digest, &metadata) {
+            let revisit = revisit.as_ref().map(|first| (first, RevisitReason::IdenticalPayload));
+            match encode(encoder, &entry.url, visit, response, revisit, payload_digest, &metadata) {
                 Ok(encoded) => {
                     facts.payload_sha1 = Some(encoded.payload_digest.0);
                     judged.encoded = Some(encoded);
@@ -139,6 +188,33 @@ impl Judge {
         facts.links = judged.counts.links;
         judged.end.visit = Some(facts);
         judged
+    }
+
+    /// Whether only noise differs from the earlier visit, and such copies are not wanted.
+    fn is_noise(&self, judged: &Judged, earlier: &Earlier) -> bool {
+        let was_there = matches!(earlier.record.outcome, Some(Outcome::Fetched { .. }));
+        let no_news = judged
+            .compared
+            .as_ref()
+            .is_some_and(|compared| matches!(compared.verdict, Verdict::Noise | Verdict::Unchanged));
+        was_there && no_news && !self.context.config.refresh.store_noise
+    }
+
+    /// A visit that found nothing new leaves a record that refers to the copy at hand.
+    fn archive_unchanged(
+        &mut self,
+        entry: &Entry,
+        visit: &Visit,
+        response: &Response,
+        copy: &First,
+        judged: &mut Judged,
+    ) {
+        let Some(encoder) = self.encoder.as_mut() else { return };
+        let not_modified = response.status == 304;
+        let reason = if not_modified { RevisitReason::NotModified } else { RevisitReason::IdenticalPayload };
+        // A 304 has no body: the digest is that of the copy it vouches for.
+        let digest = copy.payload_sha1.filter(|_| not_modified).map(PayloadDigest);
+        judged.encoded = encode(encoder, &entry.url, visit, response, Some((copy, reason)), digest, &[]).ok();
     }
 
     /// Encodes the fetch of a robots.txt for the archive.
@@ -214,15 +290,17 @@ impl Judge {
         entry: &Entry,
         id: UrlId,
         response: &Response,
+        first_visit: bool,
         facts: &mut VisitFacts,
         judged: &mut Judged,
     ) {
+        self.signed = None;
         let content_type = response.content_type();
         match sniff(content_type, &response.body) {
             ContentKind::Html => {
                 let decoded = charset::decode(&response.body, content_type);
                 self.scanner.scan(&decoded.text, &mut self.extract);
-                self.sign(id, &decoded.text, facts, &mut judged.end);
+                self.sign(id, &decoded.text, first_visit, facts, &mut judged.end);
                 self.follow_links(entry, response, facts, judged);
             }
             ContentKind::Sitemap | ContentKind::Feed | ContentKind::Xml => {
@@ -242,9 +320,16 @@ impl Judge {
     }
 
     /// Signatures for later visits, and the near-duplicate test (of first payloads: a copy is a duplicate already).
-    fn sign(&mut self, id: UrlId, source: &str, facts: &mut VisitFacts, end: &mut PageEnd) {
+    fn sign(
+        &mut self,
+        id: UrlId,
+        source: &str,
+        first_visit: bool,
+        facts: &mut VisitFacts,
+        end: &mut PageEnd,
+    ) {
         let config = &self.context.config.judging;
-        let first = facts.duplicate_of.is_none();
+        let first = first_visit && facts.duplicate_of.is_none();
         let look = config.near_duplicates && first;
         if !(config.signatures || look) {
             return;
@@ -257,7 +342,9 @@ impl Judge {
         if config.signatures {
             // A near-duplicate is no original: it does not come back into the table of prints.
             let sketch = if first && facts.near_duplicate.is_none() { sketch } else { Vec::new() };
-            end.signatures = StoredSignatures { signatures, sketch }.encode();
+            let stored = StoredSignatures { signatures, sketch };
+            end.signatures = stored.encode();
+            self.signed = Some(stored);
         }
     }
 

@@ -67,6 +67,12 @@ impl Prospects {
         }
     }
 
+    /// What a page is worth, as far as links tell; the same for all pages if they are not counted.
+    pub fn importance(&self, key: UrlKey) -> f32 {
+        let known = self.online.as_ref().and_then(|online| online.get(key.low()));
+        known.map_or(1.0, |known| known.importance)
+    }
+
     /// A page was fetched for the first time, with these links; none if it turned out to be missing.
     pub fn page(&mut self, url: &CanonUrl, edges: Option<&PageEdges>) {
         if let Some(forward) = &mut self.forward {

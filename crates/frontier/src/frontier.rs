@@ -7,6 +7,9 @@ mod admit;
 mod finish;
 mod lease;
 mod reorder;
+mod revisits;
+
+pub use revisits::Revisits;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,6 +19,7 @@ use lycosa_types::{
     CanonUrl, Digest, Failure, Outcome, Partitioner, UnixMs, UrlId, UrlKey, UrlRecord, VisitFacts,
 };
 
+use crate::course::CourseEnd;
 use crate::host::{Host, Place, Rules, RulesState};
 use crate::host_queue::Entry;
 use crate::order::{Lists, Order, Rank, Signals};
@@ -37,6 +41,10 @@ pub struct FrontierOptions {
     pub max_entries_in_memory: usize,
     /// Memory for the seen-set.
     pub seen_bytes: usize,
+    /// Which pages are visited again.
+    pub revisits: Revisits,
+    /// Share of requests for pages visited before, while new ones wait too.
+    pub refresh_share: f64,
     /// Waiting URLs whose rank can change; others keep the one they have.
     pub max_tracked: usize,
 }
@@ -51,6 +59,8 @@ impl Default for FrontierOptions {
             max_queries_per_path: 5000,
             max_entries_in_memory: 200_000,
             seen_bytes: 128 << 20,
+            revisits: Revisits::Off,
+            refresh_share: 0.5,
             max_tracked: 1 << 20,
         }
     }
@@ -141,6 +151,10 @@ pub struct Done {
     pub rank: Rank,
     pub record: UrlRecord,
     pub signatures: Option<Vec<u8>>,
+    /// The page had been visited before.
+    pub revisit: bool,
+    /// What the visit changes in the page's course, if it has one.
+    pub course: Option<CourseEnd>,
 }
 
 /// Where everything stands, for progress and for knowing when a crawl is over.
@@ -150,6 +164,8 @@ pub struct Counts {
     pub leased: u64,
     pub delayed: u64,
     pub hosts: u64,
+    /// Pages in memory that are to be visited again.
+    pub revisits: u64,
 }
 
 /// Turns a stored robots.txt back into rules.
@@ -183,6 +199,8 @@ pub struct Frontier {
     taken_sequence: u64,
     /// The lists of the pvalue order.
     lists: Option<Lists>,
+    /// Pages to be visited again.
+    revisits: revisits::Source,
     /// Keys of visits that ended since the last [`Frontier::take_changes`].
     ended: Vec<UrlKey>,
 }
@@ -199,6 +217,7 @@ impl Frontier {
         let mut frontier = Self {
             seen: SeenSet::new(options.seen_bytes),
             lists: (options.order == Order::Pvalue).then(Lists::default),
+            revisits: revisits::Source::new(options.revisits, options.refresh_share),
             options,
             read_rules,
             seen_uncommitted: HashSet::default(),
@@ -278,7 +297,7 @@ impl Frontier {
             self.schedule.wake_at(host.ready_at, Alarm::Host(index));
             Place::Waiting
         } else {
-            host.ready_rank = host.queue.best().unwrap_or(Rank::FIRST);
+            host.ready_rank = host.best_rank();
             self.schedule.push_ready(host.ready_rank, index);
             Place::Ready
         };
@@ -316,6 +335,7 @@ impl Frontier {
             if let Some((changes, ended)) = self.uncommitted.pop_front() {
                 for key in ended {
                     self.in_flight.remove(&key);
+                    self.revisits.keys.remove(&key);
                 }
                 for (key, moved) in &changes.moved {
                     if self.moving.get(key) == Some(&moved.entry.rank) {
@@ -336,7 +356,7 @@ impl Frontier {
 
     /// True when nothing waits and nothing is under way: the crawl is over.
     pub fn is_exhausted(&self) -> bool {
-        self.waiting == 0 && self.leased == 0
+        self.waiting == 0 && self.leased == 0 && self.revisits.is_over()
     }
 
     pub fn counts(&self) -> Counts {
@@ -345,6 +365,7 @@ impl Frontier {
             leased: self.leased,
             delayed: self.delayed.len() as u64,
             hosts: self.hosts.len() as u64,
+            revisits: self.revisits.pending as u64,
         }
     }
 

@@ -1,5 +1,6 @@
 //! One host: its queue, its rules, its pace, and where it stands in the schedule.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use foldhash::HashMap;
 use lycosa_types::{CanonUrl, Exclusion, Failure, UnixMs};
 
-use crate::host_queue::HostQueue;
+use crate::host_queue::{Entry, HostQueue};
 use crate::order::Rank;
 use crate::store::{HostRecord, HostSlot};
 
@@ -52,6 +53,8 @@ pub struct Host {
     pub slot: HostSlot,
     pub origin: Box<str>,
     pub queue: HostQueue,
+    /// Pages visited before that are due again.
+    pub revisits: BTreeMap<Rank, Entry>,
     pub rules: RulesState,
     pub rules_tries: u16,
     /// Where robots.txt was redirected to; only while it is being fetched.
@@ -85,6 +88,7 @@ impl Host {
             slot,
             origin: origin.into(),
             queue: HostQueue::default(),
+            revisits: BTreeMap::new(),
             rules: RulesState::Unknown,
             rules_tries: 0,
             rules_moved_to: None,
@@ -151,6 +155,17 @@ impl Host {
 
     /// Whether anything waits that is not leased or delayed already.
     pub fn has_entries(&self) -> bool {
+        self.has_new() || !self.revisits.is_empty()
+    }
+
+    /// Whether any of it was never visited.
+    pub fn has_new(&self) -> bool {
         self.queue.in_memory() > 0 || self.queue.has_spilled()
+    }
+
+    /// The rank it stands for among the hosts that may be asked.
+    pub fn best_rank(&self) -> Rank {
+        let again = self.revisits.first_key_value().map(|(rank, _)| *rank);
+        self.queue.best().into_iter().chain(again).min().unwrap_or(Rank::FIRST)
     }
 }

@@ -22,6 +22,8 @@ pub struct Entry {
     pub redirects: u8,
     pub found_on: Option<UrlId>,
     pub found_at: UnixMs,
+    /// A page that was visited before: not kept in the queue on disk, since its record tells when it is due.
+    pub revisit: bool,
 }
 
 #[derive(Debug, Default)]
@@ -128,6 +130,7 @@ mod tests {
             redirects: 0,
             found_on: None,
             found_at: UnixMs(0),
+            revisit: false,
         }
     }
 

@@ -63,6 +63,29 @@ pub fn text(report: &Report) -> String {
     out
 }
 
+/// What a refresh found.
+pub fn refresh_text(report: &Report) -> String {
+    let run = &report.run;
+    let mut table = Table::new();
+    table.row(
+        "visited again",
+        format!(
+            "{} in {}, {} received",
+            plural(run.revisits, "page", "pages"),
+            duration(run.seconds),
+            bytes(run.received_bytes)
+        ),
+    );
+    if run.pages > 0 {
+        table.row("new", plural(run.pages, "page", "pages"));
+    }
+    let mut rows: Vec<(u64, &str)> =
+        run.changes.iter().map(|(word, number)| (*number, word.as_str())).collect();
+    rows.sort_by_key(|&(number, word)| (std::cmp::Reverse(number), word));
+    let lines = rows.into_iter().map(|(number, word)| (count(number), word));
+    format!("{}\n\n{}what the visits showed\n{}", headline(report), table.text(0), figures(lines, 2))
+}
+
 /// Why the crawl stopped, in a sentence.
 pub fn headline(report: &Report) -> String {
     let why = match report.stopped_by.as_str() {

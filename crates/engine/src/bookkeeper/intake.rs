@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
-use lycosa_frontier::{Admission, Discovered, StoreError};
-use lycosa_types::{Outcome, UnixMs, UrlId, UrlKey, VisitFacts};
+use lycosa_frontier::{Admission, Discovered, Done, StoreError};
+use lycosa_types::{Exclusion, Outcome, UnixMs, UrlId, UrlKey, VisitFacts};
 
 use super::{Bookkeeper, Event, PageResult};
 use crate::clock;
@@ -96,7 +96,7 @@ impl Bookkeeper {
 
     fn end_page(&mut self, result: PageResult, now: UnixMs) -> Result<(), StoreError> {
         let PageResult { host, entry, judged } = result;
-        let Judged { end, outlinks, edges, encoded, counts } = *judged;
+        let Judged { end, outlinks, edges, encoded, counts, again, .. } = *judged;
         self.totals.count_links(&counts);
         let near = end.visit.as_ref().is_some_and(|visit| visit.near_duplicate.is_some());
         let duplicate = end.visit.as_ref().is_some_and(|visit| visit.duplicate_of.is_some());
@@ -107,13 +107,21 @@ impl Bookkeeper {
             self.current.clear();
             self.current.push_str(entry.url.as_str());
         }
-        if fetched || matches!(end.outcome, Outcome::Missing { .. }) {
+        if !entry.revisit && (fetched || matches!(end.outcome, Outcome::Missing { .. })) {
             self.prospects.page(&entry.url, edges.as_ref());
         }
         let key = entry.key;
         match self.frontier.finish_page(host, *entry, end, now) {
-            Some(done) => {
-                if fetched {
+            Some(mut done) => {
+                let importance = self.prospects.importance(key);
+                match again {
+                    Some(again) => {
+                        self.totals.count_change(again.change);
+                        self.refresher.again(&mut done, *again, importance, now);
+                    }
+                    None => self.refresher.first(&mut done, importance, now),
+                }
+                if fetched && !done.revisit {
                     self.totals.pages += 1;
                     self.totals.body_bytes += body_bytes;
                     self.totals.duplicates += u64::from(duplicate);
@@ -137,6 +145,18 @@ impl Bookkeeper {
         if let Some(of) = self.frontier.origin(mirror.of as HostIndex).map(str::to_owned) {
             self.frontier.mark_mirror(mirror.host as HostIndex, &of);
         }
+    }
+
+    /// A page that may not be visited any more keeps what is known of it.
+    pub(super) fn keep_what_is_known(&mut self, done: &mut Done) -> Result<(), StoreError> {
+        let id = UrlId { partition: done.slot.partition, key: done.key };
+        if let Some(earlier) = self.store.url(id)? {
+            if !matches!(done.record.outcome, Some(Outcome::Excluded(Exclusion::Robots { .. }))) {
+                done.record.outcome = earlier.outcome;
+            }
+            done.record.visit = earlier.visit;
+        }
+        Ok(())
     }
 
     pub(super) fn end_visit(&mut self, ended: Ended) {

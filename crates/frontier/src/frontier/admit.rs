@@ -49,6 +49,7 @@ impl Frontier {
             redirects: found.redirects,
             found_on: found.found_on,
             found_at: now,
+            revisit: false,
         };
         self.enqueue(index, entry, now);
         Ok(Admission::Queued)
@@ -75,7 +76,7 @@ impl Frontier {
     }
 
     /// The host of a URL, from memory, from the store, or new.
-    fn host_at(&mut self, slot: HostSlot, url: &CanonUrl) -> Result<HostIndex, StoreError> {
+    pub(super) fn host_at(&mut self, slot: HostSlot, url: &CanonUrl) -> Result<HostIndex, StoreError> {
         if let Some(&index) = self.by_slot.get(&slot) {
             return Ok(index);
         }

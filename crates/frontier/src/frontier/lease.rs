@@ -30,6 +30,7 @@ impl Frontier {
     /// `dropped`, finished.
     pub fn lease(&mut self, now: UnixMs, dropped: &mut Vec<Done>) -> Result<Option<Lease>, StoreError> {
         self.ring_alarms(now);
+        self.find_revisits(now)?;
         while let Some(index) = self.schedule.pop_ready() {
             let Some(host) = self.hosts.get_mut(index as usize) else {
                 continue;
@@ -83,7 +84,7 @@ impl Frontier {
                         && let Some(host) = self.hosts.get_mut(index as usize)
                     {
                         host.place = Place::Ready;
-                        host.ready_rank = host.queue.best().unwrap_or(Rank::FIRST);
+                        host.ready_rank = host.best_rank();
                         self.schedule.push_ready(host.ready_rank, index);
                     }
                 }
@@ -93,9 +94,13 @@ impl Frontier {
                     {
                         self.in_flight.remove(&entry.key);
                         let (key, rank) = (entry.key, entry.rank);
-                        host.queue.put_back(entry);
-                        self.entries_in_memory += 1;
-                        self.track(index, key, rank);
+                        if entry.revisit {
+                            host.revisits.insert(rank, entry);
+                        } else {
+                            host.queue.put_back(entry);
+                            self.entries_in_memory += 1;
+                            self.track(index, key, rank);
+                        }
                         self.settle(index, now);
                     }
                 }
@@ -115,7 +120,7 @@ impl Frontier {
             let Some(host) = self.hosts.get_mut(index as usize) else {
                 return Ok(Served::Nothing);
             };
-            if host.queue.best().is_none() {
+            if host.queue.best().is_none() && host.revisits.is_empty() {
                 return Ok(Served::Nothing);
             }
             let politeness = &self.options.politeness;
@@ -146,7 +151,7 @@ impl Frontier {
             let limit = politeness.max_pages_per_host;
             let refusal = match &host.rules {
                 RulesState::Dead(failure) => Some(Outcome::Failed(*failure)),
-                _ if limit > 0 && host.fetched >= limit => {
+                _ if limit > 0 && host.fetched >= limit && !entry.revisit => {
                     Some(Outcome::Excluded(Exclusion::HostBudget { pages: limit }))
                 }
                 _ if let Some(of) = &host.mirror_of => {
@@ -193,6 +198,9 @@ impl Frontier {
 
     /// The entry whose turn it is, taken out of the queue.
     fn take_next(&mut self, index: HostIndex) -> Result<Option<Entry>, StoreError> {
+        if let Some(entry) = self.take_revisit(index) {
+            return Ok(Some(entry));
+        }
         let from = self.lists.as_mut().map(Lists::next_start);
         if let Some(from) = from
             && let Some(host) = self.hosts.get(index as usize)

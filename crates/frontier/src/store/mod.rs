@@ -5,6 +5,7 @@
 
 mod codec;
 mod keys;
+mod visits;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,6 +97,9 @@ pub struct Store {
     rules: Keyspace,
     prints: Keyspace,
     signatures: Keyspace,
+    courses: Keyspace,
+    due: Keyspace,
+    history: Keyspace,
     poisoned: AtomicBool,
 }
 
@@ -135,6 +139,9 @@ impl Store {
             rules: keyspace("rules")?,
             prints: keyspace("prints")?,
             signatures: keyspace("signatures")?,
+            courses: keyspace("courses")?,
+            due: keyspace("due")?,
+            history: keyspace("history")?,
             poisoned: AtomicBool::new(false),
             db,
         };
@@ -216,12 +223,19 @@ impl Store {
         for visit in done {
             let id = UrlId { partition: visit.slot.partition, key: visit.key };
             batch.insert(&self.urls, id.to_bytes().as_slice(), codec::encode_url(&visit.record)?);
+            if let Some(signatures) = &visit.signatures {
+                batch.insert(&self.signatures, id.to_bytes().as_slice(), signatures.as_slice());
+            }
+            if let Some(end) = &visit.course {
+                self.write_course(&mut batch, id, end)?;
+            }
+            if visit.revisit {
+                // It had no place in the queue on disk.
+                continue;
+            }
             // Where it stood at the last commit, if it moved since and ended there.
             if changes.moved.get(&visit.key).and_then(|moved| moved.from) != Some(visit.rank) {
                 batch.remove(&self.queue, keys::queue(visit.slot, visit.rank).as_slice());
-            }
-            if let Some(signatures) = &visit.signatures {
-                batch.insert(&self.signatures, id.to_bytes().as_slice(), signatures.as_slice());
             }
         }
         for (slot, record) in &changes.hosts {

@@ -84,6 +84,12 @@ pub struct SettingArgs {
     /// Stop after this time (s, m, h allowed; seconds without)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub max_time: Option<Duration>,
+    /// Go on when nothing new is left: visit every page again when it is due
+    #[arg(long)]
+    pub continuous: bool,
+    /// Requests per second, on average, for pages visited before
+    #[arg(long, value_name = "N")]
+    pub refresh_budget: Option<f64>,
     /// Pause between two requests to one host (ms, s allowed; seconds without)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub delay: Option<Duration>,
@@ -162,6 +168,8 @@ impl SettingArgs {
         set(&mut config.agent.product, self.user_agent.clone());
         set(&mut config.agent.contact, self.contact.clone());
         set(&mut config.memory.budget_mib, self.memory);
+        set(&mut config.refresh.budget_per_s, self.refresh_budget);
+        config.refresh.continuous |= self.continuous;
         config.robots.obey &= !self.ignore_robots;
         config.robots.sitemaps &= !self.no_sitemaps;
         config.archive.enabled &= !self.no_archive;
@@ -187,7 +195,7 @@ fn assign(config: &Config, assignment: &str) -> Result<Config> {
 }
 
 /// `90`, `90s`, `1500ms`, `2m`, `1h`.
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub fn parse_time(text: &str) -> Result<Duration, String> {
     let (number, unit_ms) = if let Some(number) = text.strip_suffix("ms") {
         (number, 1.0)
     } else if let Some(number) = text.strip_suffix('s') {
