@@ -10,6 +10,7 @@
 //! | [`host`] | one host: its queue, its rules, its pace |
 //! | [`politeness`] | how long to leave a host alone |
 //! | [`schedule`] | which host may be served now, which one when |
+//! | [`revisit`] | when a page is fetched again |
 //! | [`frontier`] | all of it together: admit, lease, finish |
 //! | [`prints`] | the content-seen test |
 //! | [`store`] | the state on disk |
@@ -23,6 +24,7 @@ pub mod host_queue;
 pub mod order;
 pub mod politeness;
 pub mod prints;
+pub mod revisit;
 pub mod schedule;
 pub mod scope;
 pub mod seen;
@@ -36,5 +38,6 @@ pub use host::Rules;
 pub use order::Order;
 pub use politeness::Politeness;
 pub use prints::{First, PrintTable};
+pub use revisit::{ChangeEstimate, Policy, PolicyKind, PolicyOptions, Schedule, Sighting};
 pub use scope::{Rejection, Scope, ScopeKind, ScopeOptions};
 pub use store::{Changes, HostRecord, RulesRecord, Store, StoreError};
