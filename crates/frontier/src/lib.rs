@@ -10,6 +10,7 @@
 //! | [`host`] | one host: its queue, its rules, its pace |
 //! | [`politeness`] | how long to leave a host alone |
 //! | [`schedule`] | which host may be served now, which one when |
+//! | [`revisit`] | when a page is fetched again |
 //! | [`frontier`] | all of it together: admit, lease, finish |
 //! | [`course`], [`revisit`] | what visits over time tell about a page; when to come again |
 //! | [`prints`] | the content-seen test |
@@ -41,5 +42,6 @@ pub use host::Rules;
 pub use order::{Order, Signals};
 pub use politeness::Politeness;
 pub use prints::{First, PrintTable};
+pub use revisit::{ChangeEstimate, Policy, PolicyKind, PolicyOptions, Schedule, Sighting};
 pub use scope::{Rejection, Scope, ScopeKind, ScopeOptions};
 pub use store::{Changes, HostRecord, RulesRecord, Store, StoreError};
