@@ -89,6 +89,8 @@ pub struct Bookkeeper {
     limits: LimitConfig,
     concurrency: usize,
     per_host: u32,
+    /// Pages that suit the topic this well count as on topic.
+    relevant_from: f32,
     /// Recognises hosts that repeat another one; none if that is not wanted.
     mirrors: Option<MirrorDetector>,
     workers: Vec<WorkerSlot>,
@@ -124,6 +126,7 @@ pub struct Parts {
     pub limits: LimitConfig,
     pub concurrency: usize,
     pub per_host: u32,
+    pub relevant_from: f32,
     pub skip_mirrors: bool,
     pub workers: Vec<UnboundedSender<Vec<Lease>>>,
     pub events: Receiver<Event>,
@@ -145,6 +148,7 @@ impl Bookkeeper {
             limits: parts.limits,
             concurrency: parts.concurrency,
             per_host: parts.per_host,
+            relevant_from: parts.relevant_from,
             mirrors: parts.skip_mirrors.then(MirrorDetector::default),
             workers: parts.workers.into_iter().map(slot).collect(),
             events: parts.events,

@@ -10,10 +10,12 @@ use lycosa_types::{CanonRules, Granularity, Partitioner};
 use serde::{Deserialize, Serialize};
 
 mod fetch;
+mod focus;
 mod judging;
 mod refresh;
 
 pub use fetch::FetchConfig;
+pub use focus::FocusConfig;
 pub use judging::{JudgingConfig, MinutiaHash};
 pub use refresh::RefreshConfig;
 
@@ -42,6 +44,7 @@ pub struct Config {
     pub fetch: FetchConfig,
     pub urls: CanonRules,
     pub traps: TrapRules,
+    pub focus: FocusConfig,
     pub judging: JudgingConfig,
     pub refresh: RefreshConfig,
     pub archive: ArchiveConfig,

@@ -18,7 +18,7 @@ use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::{First, PageEnd, PrintTable, Scope, Store};
 use lycosa_graph::PageEdges;
 use lycosa_page::{
-    Comparison, ContentKind, Extract, HostTemplate, Judger, LinkKind, Rel, RobotsDirectives, Scanner,
+    Comparison, ContentKind, Extract, HostTemplate, Judger, LinkKind, Rel, RobotsDirectives, Scanner, Topic,
     Verdict, charset, sitemap, sniff,
 };
 use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, HostKey, Outcome, UrlId, VisitFacts};
@@ -29,8 +29,10 @@ use self::encoding::encode;
 use self::facts::{clip, facts};
 use crate::config::Config;
 use crate::near::{NearTable, StoredSignatures};
-use crate::outlinks::{LinkCollector, LinkCounts, Outlinks, Recent};
+use crate::outlinks::{Focus, LinkCollector, LinkCounts, Outlinks, Recent};
 
+/// Text looked at on either side of a link, for its topic.
+const AROUND_BYTES: usize = 100;
 /// Largest sitemap after decompression.
 const MAX_SITEMAP_BYTES: u64 = 50 << 20;
 
@@ -42,6 +44,8 @@ pub struct JudgeContext {
     pub prints: PrintTable,
     pub near: NearTable,
     pub store: Arc<Store>,
+    /// What the crawl looks for; none if it looks for everything.
+    pub topic: Option<Topic>,
     /// What changes on most pages of a host in the same way.
     pub templates: Mutex<HashMap<HostKey, HostTemplate>>,
 }
@@ -54,6 +58,8 @@ pub struct Judged {
     pub edges: Option<PageEdges>,
     pub encoded: Option<EncodedVisit>,
     pub counts: LinkCounts,
+    /// How well the page suits the topic, if there is one.
+    pub relevance: Option<f32>,
     /// What the visit showed against an earlier one.
     pub again: Option<Box<Again>>,
     compared: Option<Comparison>,
@@ -79,6 +85,7 @@ impl Judged {
             edges: None,
             encoded: None,
             counts: LinkCounts::default(),
+            relevance: None,
             again: None,
             compared: None,
             kept_earlier: false,
@@ -168,7 +175,9 @@ impl Judge {
         } else {
             judged.end.outcome = Outcome::Missing { status: response.status };
         }
-        let kept = facts.near_duplicate.is_none() || self.context.config.judging.store_near_duplicates;
+        let on_topic = judged.relevance.is_none_or(|found| found >= self.context.config.focus.least_page);
+        let kept =
+            on_topic && (facts.near_duplicate.is_none() || self.context.config.judging.store_near_duplicates);
         if let Some(encoder) = self.encoder.as_mut().filter(|_| kept) {
             let depth = entry.depth.to_string();
             let metadata = [("hopsFromSeed", depth.as_str())];
@@ -238,7 +247,8 @@ impl Judge {
         } else if let Err(rejection) = self.context.scope.check(&target, entry.depth) {
             judged.counts.reject(&rejection);
         } else {
-            judged.outlinks.push(target.as_str(), target.key());
+            // A redirect leads where the link that led here was meant to lead.
+            judged.outlinks.push(target.as_str(), target.key(), 1.0);
         }
         judged.end.outcome = Outcome::Redirected { status: response.status, to: target.into_string() };
         Ok(())
@@ -376,6 +386,12 @@ impl Judge {
             &mut self.recent,
             entry.depth.saturating_add(1),
         );
+        judged.relevance = self.context.topic.as_ref().map(|topic| topic.relevance(&extract.text));
+        links.focus(self.context.topic.as_ref().zip(judged.relevance).map(|(topic, page)| Focus {
+            topic,
+            page,
+            least: config.focus.least_link,
+        }));
         let page_nofollow = config.robots.nofollow && directives.nofollow;
         for link in &extract.links {
             let (leads, is_edge) = match link.kind {
@@ -386,7 +402,12 @@ impl Judge {
             };
             if leads {
                 let nofollow = page_nofollow || (config.robots.nofollow && link.rel.has(Rel::NOFOLLOW));
-                links.add(extract.href(link), link.visibility, link.position, !nofollow, is_edge);
+                let (visibility, position) = (link.visibility, link.position);
+                let words = match judged.relevance {
+                    Some(_) => (extract.anchor(link), extract.around(link, AROUND_BYTES)),
+                    None => ("", ""),
+                };
+                links.add_with(extract.href(link), visibility, position, !nofollow, is_edge, words);
             }
         }
         let (outlinks, edges, counts) = links.finish();

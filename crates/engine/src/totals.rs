@@ -30,6 +30,8 @@ pub struct Totals {
     pub revisits: u64,
     /// What those visits showed.
     pub changes: BTreeMap<String, u64>,
+    /// Pages that suit the topic; 0 without one.
+    pub on_topic: u64,
     /// URLs accepted.
     pub accepted: u64,
     /// Visits that will be tried again.
@@ -78,6 +80,7 @@ impl Totals {
             ("too-deep", counts.too_deep),
             ("trap", counts.traps),
             ("nofollow", counts.nofollow),
+            ("off-topic", counts.off_topic),
         ] {
             if count > 0 {
                 bump(&mut self.rejected, word, u64::from(count));

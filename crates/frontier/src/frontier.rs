@@ -297,7 +297,7 @@ impl Frontier {
             self.schedule.wake_at(host.ready_at, Alarm::Host(index));
             Place::Waiting
         } else {
-            host.ready_rank = host.best_rank();
+            host.ready_rank = host.best_rank(self.options.order);
             self.schedule.push_ready(host.ready_rank, index);
             Place::Ready
         };

@@ -9,7 +9,7 @@ use foldhash::HashMap;
 use lycosa_types::{CanonUrl, Exclusion, Failure, UnixMs};
 
 use crate::host_queue::{Entry, HostQueue};
-use crate::order::Rank;
+use crate::order::{Order, Rank};
 use crate::store::{HostRecord, HostSlot};
 
 /// What a host's robots.txt says. The frontier asks; it does not know the format.
@@ -164,8 +164,9 @@ impl Host {
     }
 
     /// The rank it stands for among the hosts that may be asked.
-    pub fn best_rank(&self) -> Rank {
+    pub fn best_rank(&self, order: Order) -> Rank {
         let again = self.revisits.first_key_value().map(|(rank, _)| *rank);
-        self.queue.best().into_iter().chain(again).min().unwrap_or(Rank::FIRST)
+        let new = self.queue.best().map(|rank| order.among_hosts(rank, self.accepted, self.fetched));
+        new.into_iter().chain(again).min().unwrap_or(Rank::FIRST)
     }
 }

@@ -10,7 +10,6 @@
 //! | [`host`] | one host: its queue, its rules, its pace |
 //! | [`politeness`] | how long to leave a host alone |
 //! | [`schedule`] | which host may be served now, which one when |
-//! | [`revisit`] | when a page is fetched again |
 //! | [`frontier`] | all of it together: admit, lease, finish |
 //! | [`course`], [`revisit`] | what visits over time tell about a page; when to come again |
 //! | [`prints`] | the content-seen test |

@@ -77,6 +77,9 @@ const STEPS: f32 = 4.0;
 /// The scale reaches this many doublings either way.
 const DOUBLINGS: f32 = 64.0;
 
+/// Pages of a host that count as fetched, and as known, before the first one is.
+const UNSEEN: f32 = 0.3;
+
 /// Priorities of the pvalue order lie below this.
 pub const PVALUE_STEPS: u32 = 4096;
 
@@ -99,6 +102,18 @@ impl Order {
             Self::Location => aged(location_cost(url), sequence),
         };
         Rank { priority, sequence }
+    }
+
+    /// The rank a host stands for among those that may be asked, given the rank of its best URL. Where little of a host
+    /// was fetched, most links to its pages are still unseen: what is known of them counts for more.
+    pub(crate) fn among_hosts(self, rank: Rank, known: u64, fetched: u64) -> Rank {
+        if self != Self::BestFirst {
+            return rank;
+        }
+        let factor = (known as f32 + UNSEEN) / (fetched as f32 + UNSEEN);
+        let steps = (factor.log2() * STEPS) as i64;
+        let priority = (i64::from(rank.priority) - steps).clamp(0, i64::from(u32::MAX));
+        Rank { priority: priority as u32, ..rank }
     }
 
     /// Whether what is known about a waiting URL can change its rank.

@@ -19,4 +19,5 @@ pub mod search;
 pub mod seeds;
 pub mod settings;
 pub mod status;
+pub mod topic;
 pub mod why;

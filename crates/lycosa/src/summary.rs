@@ -57,6 +57,13 @@ pub fn text(report: &Report) -> String {
         "links",
         format!("{} met on pages, {} URLs accepted", count(totals.links), count(totals.accepted)),
     );
+    if totals.on_topic > 0 {
+        let rate = totals.on_topic as f64 * 100.0 / totals.pages.max(1) as f64;
+        table.row(
+            "harvest",
+            format!("{} on topic, {rate:.0} % of those fetched", plural(totals.on_topic, "page", "pages")),
+        );
+    }
     out.push_str(&table.text(0));
     out.push('\n');
     out.push_str(&outcomes(totals));

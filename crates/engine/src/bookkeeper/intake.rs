@@ -96,7 +96,7 @@ impl Bookkeeper {
 
     fn end_page(&mut self, result: PageResult, now: UnixMs) -> Result<(), StoreError> {
         let PageResult { host, entry, judged } = result;
-        let Judged { end, outlinks, edges, encoded, counts, again, .. } = *judged;
+        let Judged { end, outlinks, edges, encoded, counts, again, relevance, .. } = *judged;
         self.totals.count_links(&counts);
         let near = end.visit.as_ref().is_some_and(|visit| visit.near_duplicate.is_some());
         let duplicate = end.visit.as_ref().is_some_and(|visit| visit.duplicate_of.is_some());
@@ -123,6 +123,8 @@ impl Bookkeeper {
                 }
                 if fetched && !done.revisit {
                     self.totals.pages += 1;
+                    let on_topic = relevance.is_some_and(|found| found >= self.relevant_from);
+                    self.totals.on_topic += u64::from(on_topic);
                     self.totals.body_bytes += body_bytes;
                     self.totals.duplicates += u64::from(duplicate);
                     self.totals.near_duplicates += u64::from(near);
@@ -167,8 +169,8 @@ impl Bookkeeper {
     }
 
     fn admit(&mut self, outlinks: &Outlinks, found_on: UrlId, now: UnixMs) -> Result<(), StoreError> {
-        for (url, key) in outlinks.iter() {
-            let found = Found { depth: outlinks.depth, seed: false, relevance: 0.0 };
+        for (url, key, relevance) in outlinks.iter() {
+            let found = Found { depth: outlinks.depth, seed: false, relevance };
             self.admit_one(url, key, found, outlinks.redirects, Some(found_on), now)?;
         }
         Ok(())
@@ -186,6 +188,10 @@ impl Bookkeeper {
         let signals = self.prospects.signals(url, key, found);
         match self.frontier.admit(Discovered { url, key, redirects, found_on, signals }, now)? {
             Admission::Queued => self.totals.accepted += 1,
+            // Another link to it may say more about its topic.
+            Admission::SeenBefore if found.relevance > 0.0 => {
+                self.frontier.raise(key.low(), &signals)?;
+            }
             Admission::SeenBefore => {}
             Admission::QueryBudget => self.totals.count_rejected("query-budget"),
         }

@@ -84,7 +84,7 @@ impl Frontier {
                         && let Some(host) = self.hosts.get_mut(index as usize)
                     {
                         host.place = Place::Ready;
-                        host.ready_rank = host.best_rank();
+                        host.ready_rank = host.best_rank(self.options.order);
                         self.schedule.push_ready(host.ready_rank, index);
                     }
                 }

@@ -29,6 +29,16 @@ impl Frontier {
         self.reorder_by(low, |_| *signals)
     }
 
+    /// The same, but a URL never falls back.
+    pub fn raise(&mut self, low: u64, signals: &Signals) -> Result<bool, StoreError> {
+        let Some(&Standing { rank, .. }) = self.tracked.get(&low) else { return Ok(false) };
+        let order = self.options.order;
+        if order.rank("", signals, order.sequence_of(rank)) < rank {
+            return self.reorder_by(low, |_| *signals);
+        }
+        Ok(false)
+    }
+
     /// The same where the signals depend on the URL.
     pub fn reorder_by(
         &mut self,
@@ -71,9 +81,10 @@ impl Frontier {
             lists.enter(new);
         }
         self.entries_in_memory += host.queue.push(entry);
-        if host.place == Place::Ready && host.queue.best().is_some_and(|best| best < host.ready_rank) {
-            host.ready_rank = new;
-            self.schedule.push_ready(new, index);
+        let best = host.best_rank(order);
+        if host.place == Place::Ready && best < host.ready_rank {
+            host.ready_rank = best;
+            self.schedule.push_ready(best, index);
         }
         Ok(true)
     }

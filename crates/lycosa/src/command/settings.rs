@@ -8,6 +8,8 @@ use clap::{Args, ValueEnum};
 use lycosa_engine::{Config, Layout};
 use lycosa_frontier::{Order, ScopeKind};
 
+use super::topic;
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ScopeArg {
     Host,
@@ -75,6 +77,18 @@ pub struct SettingArgs {
     /// Which waiting URL goes first
     #[arg(long, value_enum)]
     pub order: Option<OrderArg>,
+    /// Look for pages on a topic: words, each with an optional weight (`solar wind:0.5`); sets the order `relevance`
+    #[arg(long, value_name = "WORDS")]
+    pub topic: Option<String>,
+    /// Look for pages like this one: an HTML file; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub topic_page: Vec<PathBuf>,
+    /// With a topic, do not follow links less promising than this, 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    pub least_link: Option<f32>,
+    /// With a topic, do not archive pages less relevant than this, 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    pub least_page: Option<f32>,
     /// Stop after this many pages
     #[arg(long, value_name = "N")]
     pub max_pages: Option<u64>,
@@ -140,11 +154,30 @@ impl SettingArgs {
             (None, false) => Config::default(),
         };
         self.apply(&mut config);
+        self.focus(&mut config)?;
         for assignment in &self.set {
             config = assign(&config, assignment)?;
         }
         config.check()?;
         Ok(config)
+    }
+
+    fn focus(&self, config: &mut Config) -> Result<()> {
+        let mut words: Vec<String> =
+            self.topic.iter().flat_map(|words| words.split([' ', ','])).map(str::to_owned).collect();
+        words.retain(|word| !word.is_empty());
+        for page in &self.topic_page {
+            words.extend(topic::words_of_file(page)?);
+        }
+        if !words.is_empty() {
+            config.focus.topic = words;
+            if self.order.is_none() {
+                config.order = Order::Relevance;
+            }
+        }
+        set(&mut config.focus.least_link, self.least_link);
+        set(&mut config.focus.least_page, self.least_page);
+        Ok(())
     }
 
     fn apply(&self, config: &mut Config) {
