@@ -15,6 +15,7 @@
 //! | [`crawl`] | a crawl: opened, run, reported |
 //! | [`bookkeeper`] | the one thread that owns the frontier |
 //! | [`worker`] | a core's share of fetching and judging |
+//! | [`inbox`] | seeds submitted from outside, also while the crawl runs |
 //! | [`judge`] | from a response to what is remembered and followed |
 //! | [`outlinks`] | a page's links, joined, scoped and keyed |
 //! | [`prospects`] | what is known about waiting URLs, for the orders that follow links |
@@ -31,6 +32,7 @@ pub mod clock;
 pub mod committer;
 pub mod config;
 pub mod crawl;
+pub mod inbox;
 pub mod judge;
 pub mod layout;
 pub mod near;

@@ -5,6 +5,7 @@
 mod coverage;
 mod hostile;
 mod kill;
+mod orders;
 mod politeness;
 mod refresh;
 mod site;
