@@ -1,10 +1,9 @@
 //! Every order fetches everything; what differs is what comes first. And: topics, submitted seeds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lycosa_engine::{Crawl, inbox};
 use lycosa_frontier::{Order, ScopeKind};
-use lycosa_page::Topic;
 use lycosa_simweb::WorldConfig;
 use lycosa_types::{CanonRules, CanonUrl};
 
@@ -76,39 +75,33 @@ fn best_first_finds_the_important_pages_early() {
 #[test]
 fn a_topic_brings_its_pages_first() {
     let on_topic = |focused: bool| {
-        let site = Site::start(WorldConfig::clean(33, 40, 4000));
-        // A host that is not the largest, so that breadth alone does not find its kind.
-        let home = &site.world.hosts()[7];
-        let mut seeds = vec![format!("http://{}/", home.name)];
-        seeds.extend(site.world.seeds(1));
+        let site = Site::start(WorldConfig::clean(33, 120, 4000));
+        let hosts = site.world.hosts();
+        let kind = |host: &lycosa_simweb::Host| (host.topic, host.lang);
+        // The kind with the most hosts among those that breadth does not meet at once.
+        let mut counts: BTreeMap<(u32, &str), Vec<&lycosa_simweb::Host>> = BTreeMap::new();
+        for host in hosts.iter().skip(5) {
+            counts.entry((host.topic, host.lang.code())).or_default().push(host);
+        }
+        let wanted = counts.values().max_by_key(|hosts| hosts.len()).unwrap();
+        let home = wanted[0];
+        let mut seeds = site.world.seeds(1);
+        seeds.push(format!("http://{}/", home.name));
         let mut config = site.config();
         config.fetch.concurrency = 8;
-        config.limits.max_pages = 20;
-        site.crawl(config.clone(), &seeds);
+        config.limits.max_pages = 600;
         if focused {
-            let reader = lycosa_engine::CrawlReader::open(site.layout()).unwrap();
-            let record = reader.find(&seeds[0]).unwrap();
-            let body = reader.archived(&record).unwrap().decode().unwrap().payload;
-            let decoded = lycosa_page::charset::decode(&body, None);
-            let mut page = lycosa_page::Extract::new();
-            lycosa_page::Scanner::new(lycosa_page::Limits::default()).scan(&decoded.text, &mut page);
-            config.focus.topic = Topic::words_of(&page.text, 40);
+            config.focus.topic = lycosa_simweb::Lexicon::new(home.lang).topic_words(home.topic);
             config.order = Order::Relevance;
         }
-        config.limits.max_pages = 500;
-        site.crawl(config, &[]);
-        let topic_of = |url: &str| {
-            let url = CanonUrl::from_canonical(url.to_owned());
-            site.world
-                .hosts()
-                .iter()
-                .find(|host| &*host.name == url.host())
-                .map(|host| (host.topic, host.lang))
-        };
-        let wanted = Some((home.topic, home.lang));
+        site.crawl(config, &seeds);
         let records = site.records();
         let fetched = records.iter().filter(|(_, record)| record.visit.is_some());
-        fetched.filter(|(url, _)| topic_of(url) == wanted).count()
+        let is_wanted = |url: &str| {
+            let url = CanonUrl::from_canonical(url.to_owned());
+            hosts.iter().find(|host| *host.name == *url.host()).is_some_and(|host| kind(host) == kind(home))
+        };
+        fetched.filter(|(url, _)| is_wanted(url)).count()
     };
     let (focused, plain) = (on_topic(true), on_topic(false));
     assert!(focused * 2 > plain * 3, "{focused} against {plain}");
