@@ -140,6 +140,7 @@ pub fn read_edges(path: &Path) -> Result<EdgeReader, EdgeLogError> {
     Ok(EdgeReader { path: path.to_owned(), input })
 }
 
+/// The reading end; see [`read_edges`].
 #[derive(Debug)]
 pub struct EdgeReader {
     path: PathBuf,
@@ -170,6 +171,12 @@ impl EdgeReader {
                 .push(Edge { target: u64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]), attributes });
         }
         Ok(true)
+    }
+
+    /// Goes back to the first page.
+    pub fn rewind(&mut self) -> Result<(), EdgeLogError> {
+        let to = self.input.seek(SeekFrom::Start(MAGIC.len() as u64));
+        to.map(drop).map_err(|source| EdgeLogError::Io { path: self.path.clone(), source })
     }
 
     fn fill(&mut self, buffer: &mut [u8]) -> Result<bool, EdgeLogError> {
