@@ -15,7 +15,7 @@ use foldhash::{HashMap, HashSet};
 use lycosa_archive::EncodedVisit;
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
-use lycosa_frontier::{Frontier, Lease};
+use lycosa_frontier::{Frontier, Lease, Store};
 use lycosa_page::MirrorDetector;
 use lycosa_types::{CanonUrl, UrlKey};
 use tokio::sync::mpsc::UnboundedSender;
@@ -24,6 +24,8 @@ use crate::clock;
 use crate::committer::{Batch, CommitError, Ended};
 use crate::config::LimitConfig;
 use crate::judge::Judged;
+use crate::prospects::Prospects;
+use crate::refresher::Refresher;
 use crate::totals::{Progress, Totals};
 use crate::worker::Finished;
 use progress::Rate;
@@ -34,6 +36,8 @@ const STOP_GRACE: Duration = Duration::from_secs(10);
 /// Marks in the state.
 pub const MARK_TOTALS: &str = "totals";
 pub const MARK_CLEAN: &str = "clean-stop";
+/// When the refresh under way began; empty if none is.
+pub const MARK_SWEEP: &str = "sweep";
 
 /// What reaches the bookkeeper.
 #[derive(Debug)]
@@ -79,9 +83,14 @@ struct WorkerSlot {
 
 pub struct Bookkeeper {
     frontier: Frontier,
+    prospects: Prospects,
+    refresher: Refresher,
+    store: Arc<Store>,
     limits: LimitConfig,
     concurrency: usize,
     per_host: u32,
+    /// Pages that suit the topic this well count as on topic.
+    relevant_from: f32,
     /// Recognises hosts that repeat another one; none if that is not wanted.
     mirrors: Option<MirrorDetector>,
     workers: Vec<WorkerSlot>,
@@ -111,9 +120,13 @@ pub struct Bookkeeper {
 /// What a bookkeeper is made of.
 pub struct Parts {
     pub frontier: Frontier,
+    pub prospects: Prospects,
+    pub refresher: Refresher,
+    pub store: Arc<Store>,
     pub limits: LimitConfig,
     pub concurrency: usize,
     pub per_host: u32,
+    pub relevant_from: f32,
     pub skip_mirrors: bool,
     pub workers: Vec<UnboundedSender<Vec<Lease>>>,
     pub events: Receiver<Event>,
@@ -129,9 +142,13 @@ impl Bookkeeper {
         let slot = |leases| WorkerSlot { leases, in_flight: 0, outgoing: Vec::new() };
         Self {
             frontier: parts.frontier,
+            prospects: parts.prospects,
+            refresher: parts.refresher,
+            store: parts.store,
             limits: parts.limits,
             concurrency: parts.concurrency,
             per_host: parts.per_host,
+            relevant_from: parts.relevant_from,
             mirrors: parts.skip_mirrors.then(MirrorDetector::default),
             workers: parts.workers.into_iter().map(slot).collect(),
             events: parts.events,
@@ -143,7 +160,7 @@ impl Bookkeeper {
             committing: 0,
             last_commit: now,
             received_before: parts.totals.received_bytes,
-            pages_before: parts.totals.pages,
+            pages_before: parts.totals.pages + parts.totals.revisits,
             seconds_before: parts.totals.seconds,
             rate: Rate {
                 at: now,
@@ -182,7 +199,7 @@ impl Bookkeeper {
             if let Some((reason, since)) = stopping {
                 let idle = self.frontier.counts().leased == 0;
                 if idle || since.elapsed() > STOP_GRACE {
-                    self.finish()?;
+                    self.finish(reason)?;
                     return Ok((reason, self.totals));
                 }
             }
@@ -198,7 +215,7 @@ impl Bookkeeper {
         if self.stop.load(Ordering::Relaxed) {
             return Some(Stop::Asked);
         }
-        if over(self.limits.max_pages, self.totals.pages - self.pages_before) {
+        if over(self.limits.max_pages, self.totals.pages + self.totals.revisits - self.pages_before) {
             return Some(Stop::MaxPages);
         }
         if over(self.limits.max_bytes, self.totals.received_bytes - self.received_before) {

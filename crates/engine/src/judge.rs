@@ -2,30 +2,37 @@
 //!
 //! Pure CPU work on the worker's own thread and buffers. Whatever the response holds, it ends in a [`Judged`].
 
+mod again;
 mod encoding;
 mod facts;
 
 use std::borrow::Cow;
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use lycosa_archive::{EncodedVisit, Encoder, EncoderOptions, PayloadDigest};
+use foldhash::HashMap;
+
+use lycosa_archive::{EncodedVisit, Encoder, EncoderOptions, PayloadDigest, RevisitReason};
 use lycosa_fetch::{Response, Visit};
 use lycosa_frontier::host_queue::Entry;
-use lycosa_frontier::{First, PageEnd, PrintTable, Scope};
+use lycosa_frontier::{First, PageEnd, PrintTable, Scope, Store};
 use lycosa_graph::PageEdges;
 use lycosa_page::{
-    ContentKind, Extract, Judger, LinkKind, Rel, RobotsDirectives, Scanner, charset, sitemap, sniff,
+    Comparison, ContentKind, Extract, HostTemplate, Judger, LinkKind, Rel, RobotsDirectives, Scanner, Topic,
+    Verdict, charset, sitemap, sniff,
 };
-use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, Outcome, UrlId, VisitFacts};
+use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, HostKey, Outcome, UrlId, VisitFacts};
 
+pub use self::again::{Again, Earlier};
 pub use self::encoding::compression;
 use self::encoding::encode;
 use self::facts::{clip, facts};
 use crate::config::Config;
 use crate::near::{NearTable, StoredSignatures};
-use crate::outlinks::{LinkCollector, LinkCounts, Outlinks, Recent};
+use crate::outlinks::{Focus, LinkCollector, LinkCounts, Outlinks, Recent};
 
+/// Text looked at on either side of a link, for its topic.
+const AROUND_BYTES: usize = 100;
 /// Largest sitemap after decompression.
 const MAX_SITEMAP_BYTES: u64 = 50 << 20;
 
@@ -36,6 +43,11 @@ pub struct JudgeContext {
     pub scope: Scope,
     pub prints: PrintTable,
     pub near: NearTable,
+    pub store: Arc<Store>,
+    /// What the crawl looks for; none if it looks for everything.
+    pub topic: Option<Topic>,
+    /// What changes on most pages of a host in the same way.
+    pub templates: Mutex<HashMap<HostKey, HostTemplate>>,
 }
 
 /// Everything that follows from one page visit.
@@ -46,6 +58,39 @@ pub struct Judged {
     pub edges: Option<PageEdges>,
     pub encoded: Option<EncodedVisit>,
     pub counts: LinkCounts,
+    /// How well the page suits the topic, if there is one.
+    pub relevance: Option<f32>,
+    /// What the visit showed against an earlier one.
+    pub again: Option<Box<Again>>,
+    compared: Option<Comparison>,
+    /// Only noise differs: the earlier copy stands.
+    kept_earlier: bool,
+}
+
+impl Judged {
+    /// A visit of which nothing is known but that it is over.
+    fn empty(entry: &Entry, visit: &Visit) -> Self {
+        let end = PageEnd {
+            outcome: Outcome::NotModified,
+            visit: None,
+            first_print: None,
+            signatures: None,
+            retry_after_ms: None,
+            elapsed_ms: visit.timing.finished.as_millis() as u64,
+            address: visit.ip,
+        };
+        Self {
+            end,
+            outlinks: Outlinks::at(entry.depth),
+            edges: None,
+            encoded: None,
+            counts: LinkCounts::default(),
+            relevance: None,
+            again: None,
+            compared: None,
+            kept_earlier: false,
+        }
+    }
 }
 
 /// A worker's own buffers.
@@ -57,6 +102,8 @@ pub struct Judge {
     judger: Judger,
     encoder: Option<Encoder>,
     recent: Recent,
+    /// The signatures of the page last read.
+    signed: Option<StoredSignatures>,
 }
 
 impl Judge {
@@ -76,24 +123,17 @@ impl Judge {
             judger,
             encoder,
             recent: Recent::default(),
+            signed: None,
         }
     }
 
     /// Judges the visit of a page lease.
     pub fn page(&mut self, entry: &Entry, id: UrlId, visit: &Visit) -> Judged {
-        let elapsed_ms = visit.timing.finished.as_millis() as u64;
-        let end = PageEnd {
-            outcome: Outcome::NotModified,
-            visit: None,
-            first_print: None,
-            signatures: None,
-            retry_after_ms: None,
-            elapsed_ms,
-            address: visit.ip,
-        };
-        let empty = Outlinks::at(entry.depth);
-        let mut judged =
-            Judged { end, outlinks: empty, edges: None, encoded: None, counts: LinkCounts::default() };
+        self.page_with(entry, id, visit, None)
+    }
+
+    fn page_with(&mut self, entry: &Entry, id: UrlId, visit: &Visit, earlier: Option<&Earlier>) -> Judged {
+        let mut judged = Judged::empty(entry, visit);
         let response = match &visit.result {
             Ok(response) => response,
             Err(failure) => {
@@ -106,7 +146,7 @@ impl Judge {
             judged.end.retry_after_ms = response.retry_after_ms(visit.timing.started);
             return judged;
         }
-        let mut facts = facts(response, elapsed_ms);
+        let mut facts = facts(response, judged.end.elapsed_ms);
         let mut revisit = None;
         if response.is_redirect() {
             if let Err(failure) = self.follow_redirect(entry, response, &mut judged) {
@@ -115,17 +155,35 @@ impl Judge {
             }
         } else if response.is_success() {
             judged.end.outcome = Outcome::Fetched { status: response.status };
-            revisit = self.content_seen(entry, id, visit, response, &mut facts, &mut judged.end);
-            self.read_page(entry, id, response, &mut facts, &mut judged);
+            if let Some(earlier) = earlier {
+                self.read_page(entry, id, response, false, &mut facts, &mut judged);
+                judged.compared = self.compare_with(entry, earlier);
+                if self.is_noise(&judged, earlier) {
+                    judged.kept_earlier = true;
+                    judged.end.signatures = None;
+                    let etag_now = (facts.etag.take(), facts.last_modified.take());
+                    facts = earlier.record.visit.clone().unwrap_or_default();
+                    (facts.etag, facts.last_modified) = etag_now;
+                    judged.end.visit = Some(facts);
+                    return judged;
+                }
+                revisit = self.content_seen(entry, id, visit, response, &mut facts, &mut judged.end);
+            } else {
+                revisit = self.content_seen(entry, id, visit, response, &mut facts, &mut judged.end);
+                self.read_page(entry, id, response, true, &mut facts, &mut judged);
+            }
         } else {
             judged.end.outcome = Outcome::Missing { status: response.status };
         }
-        let kept = facts.near_duplicate.is_none() || self.context.config.judging.store_near_duplicates;
+        let on_topic = judged.relevance.is_none_or(|found| found >= self.context.config.focus.least_page);
+        let kept =
+            on_topic && (facts.near_duplicate.is_none() || self.context.config.judging.store_near_duplicates);
         if let Some(encoder) = self.encoder.as_mut().filter(|_| kept) {
             let depth = entry.depth.to_string();
             let metadata = [("hopsFromSeed", depth.as_str())];
             let payload_digest = facts.payload_sha1.map(PayloadDigest);
-            match encode(encoder, &entry.url, visit, response, revisit.as_ref(), payload_digest, &metadata) {
+            let revisit = revisit.as_ref().map(|first| (first, RevisitReason::IdenticalPayload));
+            match encode(encoder, &entry.url, visit, response, revisit, payload_digest, &metadata) {
                 Ok(encoded) => {
                     facts.payload_sha1 = Some(encoded.payload_digest.0);
                     judged.encoded = Some(encoded);
@@ -139,6 +197,33 @@ impl Judge {
         facts.links = judged.counts.links;
         judged.end.visit = Some(facts);
         judged
+    }
+
+    /// Whether only noise differs from the earlier visit, and such copies are not wanted.
+    fn is_noise(&self, judged: &Judged, earlier: &Earlier) -> bool {
+        let was_there = matches!(earlier.record.outcome, Some(Outcome::Fetched { .. }));
+        let no_news = judged
+            .compared
+            .as_ref()
+            .is_some_and(|compared| matches!(compared.verdict, Verdict::Noise | Verdict::Unchanged));
+        was_there && no_news && !self.context.config.refresh.store_noise
+    }
+
+    /// A visit that found nothing new leaves a record that refers to the copy at hand.
+    fn archive_unchanged(
+        &mut self,
+        entry: &Entry,
+        visit: &Visit,
+        response: &Response,
+        copy: &First,
+        judged: &mut Judged,
+    ) {
+        let Some(encoder) = self.encoder.as_mut() else { return };
+        let not_modified = response.status == 304;
+        let reason = if not_modified { RevisitReason::NotModified } else { RevisitReason::IdenticalPayload };
+        // A 304 has no body: the digest is that of the copy it vouches for.
+        let digest = copy.payload_sha1.filter(|_| not_modified).map(PayloadDigest);
+        judged.encoded = encode(encoder, &entry.url, visit, response, Some((copy, reason)), digest, &[]).ok();
     }
 
     /// Encodes the fetch of a robots.txt for the archive.
@@ -162,7 +247,8 @@ impl Judge {
         } else if let Err(rejection) = self.context.scope.check(&target, entry.depth) {
             judged.counts.reject(&rejection);
         } else {
-            judged.outlinks.push(target.as_str(), target.key());
+            // A redirect leads where the link that led here was meant to lead.
+            judged.outlinks.push(target.as_str(), target.key(), 1.0);
         }
         judged.end.outcome = Outcome::Redirected { status: response.status, to: target.into_string() };
         Ok(())
@@ -214,15 +300,17 @@ impl Judge {
         entry: &Entry,
         id: UrlId,
         response: &Response,
+        first_visit: bool,
         facts: &mut VisitFacts,
         judged: &mut Judged,
     ) {
+        self.signed = None;
         let content_type = response.content_type();
         match sniff(content_type, &response.body) {
             ContentKind::Html => {
                 let decoded = charset::decode(&response.body, content_type);
                 self.scanner.scan(&decoded.text, &mut self.extract);
-                self.sign(id, &decoded.text, facts, &mut judged.end);
+                self.sign(id, &decoded.text, first_visit, facts, &mut judged.end);
                 self.follow_links(entry, response, facts, judged);
             }
             ContentKind::Sitemap | ContentKind::Feed | ContentKind::Xml => {
@@ -242,9 +330,16 @@ impl Judge {
     }
 
     /// Signatures for later visits, and the near-duplicate test (of first payloads: a copy is a duplicate already).
-    fn sign(&mut self, id: UrlId, source: &str, facts: &mut VisitFacts, end: &mut PageEnd) {
+    fn sign(
+        &mut self,
+        id: UrlId,
+        source: &str,
+        first_visit: bool,
+        facts: &mut VisitFacts,
+        end: &mut PageEnd,
+    ) {
         let config = &self.context.config.judging;
-        let first = facts.duplicate_of.is_none();
+        let first = first_visit && facts.duplicate_of.is_none();
         let look = config.near_duplicates && first;
         if !(config.signatures || look) {
             return;
@@ -257,7 +352,9 @@ impl Judge {
         if config.signatures {
             // A near-duplicate is no original: it does not come back into the table of prints.
             let sketch = if first && facts.near_duplicate.is_none() { sketch } else { Vec::new() };
-            end.signatures = StoredSignatures { signatures, sketch }.encode();
+            let stored = StoredSignatures { signatures, sketch };
+            end.signatures = stored.encode();
+            self.signed = Some(stored);
         }
     }
 
@@ -289,6 +386,12 @@ impl Judge {
             &mut self.recent,
             entry.depth.saturating_add(1),
         );
+        judged.relevance = self.context.topic.as_ref().map(|topic| topic.relevance(&extract.text));
+        links.focus(self.context.topic.as_ref().zip(judged.relevance).map(|(topic, page)| Focus {
+            topic,
+            page,
+            least: config.focus.least_link,
+        }));
         let page_nofollow = config.robots.nofollow && directives.nofollow;
         for link in &extract.links {
             let (leads, is_edge) = match link.kind {
@@ -299,7 +402,12 @@ impl Judge {
             };
             if leads {
                 let nofollow = page_nofollow || (config.robots.nofollow && link.rel.has(Rel::NOFOLLOW));
-                links.add(extract.href(link), link.visibility, link.position, !nofollow, is_edge);
+                let (visibility, position) = (link.visibility, link.position);
+                let words = match judged.relevance {
+                    Some(_) => (extract.anchor(link), extract.around(link, AROUND_BYTES)),
+                    None => ("", ""),
+                };
+                links.add_with(extract.href(link), visibility, position, !nofollow, is_edge, words);
             }
         }
         let (outlinks, edges, counts) = links.finish();

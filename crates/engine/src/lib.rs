@@ -17,7 +17,9 @@
 //! | [`worker`] | a core's share of fetching and judging |
 //! | [`judge`] | from a response to what is remembered and followed |
 //! | [`outlinks`] | a page's links, joined, scoped and keyed |
+//! | [`prospects`] | what is known about waiting URLs, for the orders that follow links |
 //! | [`near`] | pages that read nearly the same, and what is kept to compare visits |
+//! | [`refresher`] | pages over time: what another visit adds, and when the next is due |
 //! | [`rules`] | robots.txt: fetched, remembered, asked |
 //! | [`committer`] | group commit: archive, then state |
 //! | [`totals`], [`report`] | what a crawl did, in figures |
@@ -33,7 +35,9 @@ pub mod judge;
 pub mod layout;
 pub mod near;
 pub mod outlinks;
+pub mod prospects;
 pub mod reader;
+pub mod refresher;
 pub mod report;
 pub mod rules;
 pub mod totals;

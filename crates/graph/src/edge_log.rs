@@ -137,7 +137,7 @@ pub fn read_edges(path: &Path) -> Result<EdgeReader, EdgeLogError> {
     if &magic != MAGIC {
         return Err(EdgeLogError::Damaged(path.to_owned()));
     }
-    Ok(EdgeReader { path: path.to_owned(), input })
+    Ok(EdgeReader { path: path.to_owned(), input, block: Vec::new() })
 }
 
 /// The reading end; see [`read_edges`].
@@ -145,6 +145,8 @@ pub fn read_edges(path: &Path) -> Result<EdgeReader, EdgeLogError> {
 pub struct EdgeReader {
     path: PathBuf,
     input: BufReader<File>,
+    /// The edges of one page as they stand in the log.
+    block: Vec<u8>,
 }
 
 impl EdgeReader {
@@ -161,16 +163,18 @@ impl EdgeReader {
             return Err(EdgeLogError::Damaged(self.path.clone()));
         }
         page.edges.clear();
-        let mut edge = [0; EDGE_BYTES];
-        for _ in 0..count {
-            if !self.fill(&mut edge)? {
-                return Ok(false);
-            }
-            let [t0, t1, t2, t3, t4, t5, t6, t7, attributes] = edge;
-            page.edges
-                .push(Edge { target: u64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]), attributes });
+        let mut block = std::mem::take(&mut self.block);
+        block.resize(count as usize * EDGE_BYTES, 0);
+        let whole = self.fill(&mut block)?;
+        if whole {
+            let (edges, _) = block.as_chunks::<EDGE_BYTES>();
+            page.edges.extend(edges.iter().map(|&[t0, t1, t2, t3, t4, t5, t6, t7, attributes]| Edge {
+                target: u64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]),
+                attributes,
+            }));
         }
-        Ok(true)
+        self.block = block;
+        Ok(whole)
     }
 
     /// Goes back to the first page.

@@ -43,10 +43,16 @@ enum Command {
     /// Crawl from seed URLs, or go on with a crawl that was stopped
     #[command(visible_alias = "resume")]
     Crawl(Box<command::crawl::CrawlArgs>),
+    /// Visit every known page again and store what changed
+    Refresh(Box<command::refresh::RefreshArgs>),
     /// Tell where a crawl is, while it runs or afterwards
     Status(command::status::StatusArgs),
     /// Tell what happened to a URL, and why
     Why(command::why::WhyArgs),
+    /// List the visits of a page and what each of them showed
+    History(command::history::HistoryArgs),
+    /// Tell what changed between two visits of a page
+    Diff(command::diff::DiffArgs),
     /// Show the figures of the last run
     Report(command::report::ReportArgs),
     /// Make the full-text index of a crawl, or bring it up to date
@@ -76,8 +82,11 @@ fn main() -> std::process::ExitCode {
     start_log(cli.verbose);
     let result = match cli.command {
         Command::Crawl(args) => command::crawl::run(*args),
+        Command::Refresh(args) => command::refresh::run(*args),
         Command::Status(args) => command::status::run(args),
         Command::Why(args) => command::why::run(args),
+        Command::History(args) => command::history::run(args),
+        Command::Diff(args) => command::diff::run(args),
         Command::Report(args) => command::report::run(args),
         Command::Index(args) => command::index::run(args),
         Command::Search(args) => command::search::run(args),

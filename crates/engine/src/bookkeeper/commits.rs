@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use lycosa_frontier::StoreError;
 use lycosa_frontier::store::Mark;
 
-use super::{Bookkeeper, Event, MARK_CLEAN, MARK_TOTALS};
+use super::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Stop};
 use crate::committer::{Batch, CommitError};
 
 /// A commit is started at least this often while there is something to commit.
@@ -49,9 +49,13 @@ impl Bookkeeper {
     }
 
     /// The last commit: everything that ended, and the mark of a clean stop.
-    pub(super) fn finish(&mut self) -> Result<(), CommitError> {
+    pub(super) fn finish(&mut self, reason: Stop) -> Result<(), CommitError> {
         self.wait_for_commits()?;
-        self.send_batch(vec![(MARK_CLEAN, vec![1])])?;
+        let mut marks = vec![(MARK_CLEAN, vec![1])];
+        if reason == Stop::Exhausted {
+            marks.push((MARK_SWEEP, Vec::new()));
+        }
+        self.send_batch(marks)?;
         self.wait_for_commits()?;
         // The archived bytes of the last batch are known only now.
         self.send_batch(vec![(MARK_CLEAN, vec![1])])?;

@@ -6,4 +6,5 @@ mod coverage;
 mod hostile;
 mod kill;
 mod politeness;
+mod refresh;
 mod site;

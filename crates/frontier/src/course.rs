@@ -1,0 +1,35 @@
+//! The course of a page: what visits over time told about it, and when to come again.
+
+use lycosa_types::{PastVisit, UnixMs};
+use serde::{Deserialize, Serialize};
+
+use crate::revisit::{ChangeEstimate, Place};
+
+/// What is remembered about a page besides its record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    pub estimate: ChangeEstimate,
+    /// Where the schedule counts it.
+    pub place: Place,
+    /// When the next visit is due; none if only a sweep brings it.
+    pub due: Option<UnixMs>,
+    /// The last visit that found news.
+    pub changed_at: Option<UnixMs>,
+    /// When the copy in the archive was fetched.
+    pub copy_at: Option<UnixMs>,
+    /// Visits so far that brought an answer, and how many of them found news.
+    pub visits: u32,
+    pub changes: u32,
+}
+
+/// What a visit changes in a page's course.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CourseEnd {
+    pub course: Course,
+    /// When this visit was due.
+    pub due_before: Option<UnixMs>,
+    /// Visits to be remembered; the last is the one that ended.
+    pub history: Vec<PastVisit>,
+    /// The copy in the archive stays the one of an earlier visit.
+    pub keeps_copy: bool,
+}
