@@ -1,16 +1,20 @@
 //! On-line importance: what a page is worth as far as the pages fetched so far tell, known while the crawl runs.
 //!
-//! Each fetched page hands its worth on to the pages it links to, once, in shares that follow the weights of its links:
+//! Each fetched page hands its worth on to the pages it links to, in shares that follow the weights of its links:
 //!
 //! ```text
 //! importance(u) = sum over fetched pages q that link to u of  damping × worth(q) × weight(q → u) / total weight(q)
-//! worth(q)      = (1 − damping) + importance(q)      at the moment q is fetched
+//! worth(q)      = (1 − damping) + importance(q)
 //! ```
 //!
-//! This is one Gauss–Seidel sweep of PageRank (times the number of pages) in the order of the crawl: cash in the manner of
-//! OPIC, spent once, with an income of `1 − damping` for every page that is fetched. It needs no list of the links of pages
-//! fetched earlier, so it costs one table lookup a link and sixteen bytes a URL. `README.md` beside the crate tells how far
-//! it is from the ranks computed afterwards.
+//! This is PageRank times the number of pages, of the part of the web that was fetched; pages that wait collect and hand nothing
+//! on. When a page is fetched it hands on what it has. What reaches it later is kept as *unspent*, and a [`Sweeper`]
+//! that walks the edge log beside the crawl hands that on too: cash in the manner of OPIC, spent page by page, with an income of
+//! `1 − damping` for every page. It costs one table lookup a link and twenty bytes a slot.
+//!
+//! How far a host was crawled matters as much as importance: where little was fetched, most in-links are still unseen.
+//! [`host_lift`] says how many classes to lift all URLs of a host by; it never changes the order within a host.
+//! The example `order_sim` compares these with other orders.
 //!
 //! # Use
 //!
@@ -31,7 +35,8 @@
 //!   links, each once. It appends to `moved` what changed *materially*: URLs that are new to the table and those whose
 //!   [`class`] changed. Everything else keeps its place in its queue. The caller clears `moved`.
 //! - [`OnlineImportance::get`] tells importance, class, in-links so far and whether the URL was fetched.
-//! - After a restart, [`OnlineImportance::replay`] takes the edge log and stands where it stood.
+//! - [`Sweeper::run`] after each page, for [`SWEPT_PER_FETCH`] pages: less is much worse, more hardly better.
+//! - After a restart, [`OnlineImportance::replay`] takes in the edge log; sweeps catch up with what is missing then.
 //!
 //! # Promises
 //!
@@ -40,6 +45,7 @@
 //! A part is at most 1/256 of the table, so no call waits for the whole table to grow. The same calls give the same
 //! answers; the seed only moves entries about.
 
+mod sweeper;
 mod table;
 
 use std::path::Path;
@@ -48,6 +54,7 @@ use crate::edge_log::{EdgeLogError, PageEdges, read_edges};
 use crate::weight::Weighting;
 use table::Table;
 
+pub use sweeper::{SWEPT_PER_FETCH, Sweeper};
 pub use table::Known;
 
 /// Classes per doubling of importance.
@@ -69,6 +76,19 @@ pub fn class(importance: f32) -> i32 {
     let upper = i32::from(bits & 0x7f_ffff >= ROOT_MANTISSA);
     ((exponent - LEAST_EXPONENT) * CLASSES_PER_OCTAVE + upper).max(0)
 }
+
+/// Weighs a host of which nothing was fetched against one of which one page was.
+const HOST_PRIOR: f32 = 0.1;
+
+/// By how many classes the URLs of a host go ahead, given how many of its URLs are known and how many were fetched:
+/// `log2((known + 0.1) / (fetched + 0.1))` octaves. Never negative as long as `known` counts the fetched ones too.
+pub fn host_lift(known: u64, fetched: u64) -> i32 {
+    let factor = (known as f32 + HOST_PRIOR) / (fetched as f32 + HOST_PRIOR);
+    (factor.log2() * CLASSES_PER_OCTAVE as f32).round() as i32
+}
+
+/// A sweep passes a page by unless it can hand on this share of what it handed on before.
+const WORTH_SPENDING: f32 = 0.1;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnlineOptions {
@@ -125,43 +145,66 @@ impl OnlineImportance {
         self.fetched_weighted(page, targets.into_iter().map(|target| (target, 1.0)), moved);
     }
 
-    /// The same with a weight for each link; see [`crate::weight`].
+    /// The same with a weight for each link; see [`crate::weight`]. A page that was fetched before has no income again, and
+    /// its links count no second time.
     pub fn fetched_weighted(
         &mut self,
         page: u64,
         targets: impl IntoIterator<Item = (u64, f32), IntoIter: Clone>,
         moved: &mut Vec<Moved>,
     ) {
-        let worth = (1.0 - self.options.damping) + self.visit(page);
-        let targets = targets.into_iter().filter(|(target, _)| *target != page);
+        let hash = self.hash(page);
+        let (amount, is_first) = self.parts[part_of(hash)].visit(page, hash, &mut self.forgotten);
+        let income = if is_first { 1.0 - self.options.damping } else { 0.0 };
+        self.hand_on(page, income + amount, targets.into_iter(), is_first, moved);
+    }
+
+    /// Hands on what reached a fetched page since it last did so, if that is enough to matter. Says whether it was.
+    pub fn sweep(
+        &mut self,
+        page: u64,
+        targets: impl IntoIterator<Item = (u64, f32), IntoIter: Clone>,
+        moved: &mut Vec<Moved>,
+    ) -> bool {
+        if !self.is_worth_sweeping(page) {
+            return false;
+        }
+        let hash = self.hash(page);
+        let (amount, _) = self.parts[part_of(hash)].visit(page, hash, &mut self.forgotten);
+        self.hand_on(page, amount, targets.into_iter(), false, moved);
+        true
+    }
+
+    fn is_worth_sweeping(&self, page: u64) -> bool {
+        let hash = self.hash(page);
+        self.parts[part_of(hash)].unspent(page, hash).is_some_and(|(unspent, importance)| {
+            unspent > WORTH_SPENDING * (1.0 - self.options.damping + importance - unspent)
+        })
+    }
+
+    fn hand_on(
+        &mut self,
+        page: u64,
+        amount: f32,
+        targets: impl Iterator<Item = (u64, f32)> + Clone,
+        are_new_links: bool,
+        moved: &mut Vec<Moved>,
+    ) {
+        let targets = targets.filter(|(target, _)| *target != page);
         let total: f32 = targets.clone().map(|(_, weight)| weight).sum();
         if total <= 0.0 {
             return;
         }
-        let share = self.options.damping * worth / total;
-        for (target, weight) in targets {
-            self.pay(target, share * weight, moved);
-        }
-    }
-
-    /// Marks the page as fetched and returns what it is worth.
-    fn visit(&mut self, page: u64) -> f32 {
-        let hash = self.hash(page);
-        let (part, forgotten) = (&mut self.parts[part_of(hash)], &mut self.forgotten);
-        part.entry(page, hash, forgotten).0.visit()
-    }
-
-    fn pay(&mut self, target: u64, amount: f32, moved: &mut Vec<Moved>) {
-        let hash = self.hash(target);
-        let (part, forgotten) = (&mut self.parts[part_of(hash)], &mut self.forgotten);
-        let (slot, is_new) = part.entry(target, hash, forgotten);
-        let before = if is_new { None } else { Some(class(slot.importance())) };
-        slot.pay(amount);
-        let known = slot.known();
-        let class = class(known.importance);
-        if !known.fetched && before != Some(class) {
-            let Known { importance, in_links, .. } = known;
-            moved.push(Moved { url: target, importance, class, before, in_links });
+        let share = self.options.damping * amount / total;
+        for (url, weight) in targets {
+            let hash = self.hash(url);
+            let part = &mut self.parts[part_of(hash)];
+            let (before, known) = part.pay(url, hash, share * weight, are_new_links, &mut self.forgotten);
+            let (before, class) = (before.map(class), class(known.importance));
+            if !known.fetched && before != Some(class) {
+                let Known { importance, in_links, .. } = known;
+                moved.push(Moved { url, importance, class, before, in_links });
+            }
         }
     }
 
@@ -250,6 +293,42 @@ mod tests {
         online.fetched(100, [], &mut moved);
         (200..400).for_each(|page| online.fetched(page, [100], &mut moved));
         assert!(moved.is_empty(), "fetched pages do not wait any more");
+    }
+
+    #[test]
+    fn sweeps_lead_to_the_fixed_point() {
+        // 1 and 2 link to each other, 1 to 3 as well; 2 is paid before and after it is fetched.
+        let (mut online, mut moved) = (online(1 << 20), Vec::new());
+        online.fetched(2, [1], &mut moved);
+        online.fetched(1, [2, 3], &mut moved);
+        for _ in 0..200 {
+            online.sweep(2, [(1, 1.0)], &mut moved);
+            online.sweep(1, [(2, 1.0), (3, 1.0)], &mut moved);
+        }
+        // x1 = .85 (.15 + x2), x2 = x3 = .85 (.15 + x1) / 2, but for what is not worth spending any more.
+        let x1 = (0.85 * 0.15 + 0.85 * 0.85 * 0.15 / 2.0) / (1.0 - 0.85 * 0.85 / 2.0);
+        let x3 = 0.85 * (0.15 + x1) / 2.0;
+        assert!((online.get(1).unwrap().importance / x1 - 1.0).abs() < 0.2);
+        assert!((online.get(3).unwrap().importance / x3 - 1.0).abs() < 0.2);
+        assert_eq!(online.get(3).unwrap().in_links, 1);
+        assert!(!online.sweep(3, [(1, 1.0)], &mut moved), "3 was not fetched");
+    }
+
+    #[test]
+    fn a_second_visit_adds_no_income_and_no_links() {
+        let (mut online, mut moved) = (online(1 << 20), Vec::new());
+        online.fetched(1, [2], &mut moved);
+        let before = online.get(2);
+        online.fetched(1, [2], &mut moved);
+        assert_eq!(online.get(2), before);
+    }
+
+    #[test]
+    fn hosts_that_were_hardly_crawled_are_lifted() {
+        assert_eq!(host_lift(1, 1), 0);
+        assert_eq!(host_lift(0, 0), 0);
+        assert!(host_lift(1, 0) > host_lift(100, 50));
+        assert!(host_lift(100, 10) > host_lift(100, 50));
     }
 
     #[test]

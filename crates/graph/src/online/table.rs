@@ -1,4 +1,4 @@
-//! One part of the table: open addressing with linear probes, sixteen bytes a URL, bounded.
+//! One part of the table: open addressing with linear probes, twenty bytes a slot, bounded.
 
 /// What is known of a URL.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,23 +37,7 @@ impl Slot {
         self.links & FETCHED != 0
     }
 
-    pub fn importance(&self) -> f32 {
-        self.importance
-    }
-
-    pub fn visit(&mut self) -> f32 {
-        self.links |= FETCHED;
-        self.importance
-    }
-
-    pub fn pay(&mut self, amount: f32) {
-        self.importance += amount;
-        if self.links & MAX_IN_LINKS < MAX_IN_LINKS {
-            self.links += 1;
-        }
-    }
-
-    pub fn known(&self) -> Known {
+    fn known(&self) -> Known {
         Known { importance: self.importance, in_links: self.links & MAX_IN_LINKS, fetched: self.is_fetched() }
     }
 }
@@ -63,6 +47,8 @@ const FIRST_SLOTS: usize = 16;
 #[derive(Debug)]
 pub struct Table {
     slots: Vec<Slot>,
+    /// What reached a fetched page since it last handed on; apart from the slots, as links to waiting pages pass it by.
+    unspent: Vec<f32>,
     used: usize,
     most_slots: usize,
     seed: u64,
@@ -75,7 +61,7 @@ pub fn hash(url: u64, seed: u64) -> u64 {
 }
 
 impl Table {
-    pub const SLOT_BYTES: usize = size_of::<Slot>();
+    pub const SLOT_BYTES: usize = size_of::<Slot>() + size_of::<f32>();
 
     /// A table of at most `most_slots` slots, rounded down to a power of two.
     pub fn new(most_slots: usize, seed: u64) -> Self {
@@ -83,7 +69,7 @@ impl Table {
             Some(bits) => (1 << bits).max(FIRST_SLOTS),
             None => FIRST_SLOTS,
         };
-        Self { slots: Vec::new(), used: 0, most_slots, seed }
+        Self { slots: Vec::new(), unspent: Vec::new(), used: 0, most_slots, seed }
     }
 
     pub fn len(&self) -> usize {
@@ -102,20 +88,64 @@ impl Table {
         slot.is_used().then(|| slot.known())
     }
 
-    /// The slot of a URL, and whether it is new here. What has to go for it is added to `forgotten`.
-    pub fn entry(&mut self, url: u64, hash: u64, forgotten: &mut u64) -> (&mut Slot, bool) {
+    /// The place of a URL and whether it is new here. What has to go for it is added to `forgotten`.
+    fn place(&mut self, url: u64, hash: u64, forgotten: &mut u64) -> (usize, bool) {
         // One slot in eight stays free, so that probes end soon and always.
         if (self.used + 1) * 8 > self.slots.len() * 7 {
             self.make_room(forgotten);
         }
         let at = self.find(url, hash);
-        let slot = &mut self.slots[at];
-        let is_new = !slot.is_used();
+        let is_new = !self.slots[at].is_used();
         if is_new {
-            *slot = Slot { url, importance: 0.0, links: USED };
+            self.slots[at] = Slot { url, importance: 0.0, links: USED };
+            self.unspent[at] = 0.0;
             self.used += 1;
         }
-        (&mut self.slots[at], is_new)
+        (at, is_new)
+    }
+
+    /// Marks a page as fetched. Returns what it may hand on, and whether this is its first visit.
+    pub fn visit(&mut self, url: u64, hash: u64, forgotten: &mut u64) -> (f32, bool) {
+        let (at, _) = self.place(url, hash, forgotten);
+        let slot = &mut self.slots[at];
+        let is_first = !slot.is_fetched();
+        slot.links |= FETCHED;
+        let amount = if is_first { slot.importance } else { self.unspent[at] };
+        self.unspent[at] = 0.0;
+        (amount, is_first)
+    }
+
+    /// Adds to a URL's importance, and to its in-links if this is a link not met before. Returns its importance before, unless
+    /// it is new here, and what is known now.
+    pub fn pay(
+        &mut self,
+        url: u64,
+        hash: u64,
+        amount: f32,
+        is_new_link: bool,
+        forgotten: &mut u64,
+    ) -> (Option<f32>, Known) {
+        let (at, is_new) = self.place(url, hash, forgotten);
+        let slot = &mut self.slots[at];
+        let before = if is_new { None } else { Some(slot.importance) };
+        slot.importance += amount;
+        if is_new_link && slot.links & MAX_IN_LINKS < MAX_IN_LINKS {
+            slot.links += 1;
+        }
+        if slot.is_fetched() {
+            self.unspent[at] += amount;
+        }
+        (before, slot.known())
+    }
+
+    /// What a fetched page has not handed on, and its importance.
+    pub fn unspent(&self, url: u64, hash: u64) -> Option<(f32, f32)> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let at = self.find(url, hash);
+        let slot = &self.slots[at];
+        (slot.is_used() && slot.is_fetched()).then(|| (self.unspent[at], slot.importance))
     }
 
     fn find(&self, url: u64, hash: u64) -> usize {
@@ -136,7 +166,7 @@ impl Table {
         let before = self.used;
         let keep = self.slots.len() * 5 / 8;
         let mut waiting: Vec<f32> =
-            self.slots.iter().filter(|s| s.is_used() && !s.is_fetched()).map(Slot::importance).collect();
+            self.slots.iter().filter(|s| s.is_used() && !s.is_fetched()).map(|s| s.importance).collect();
         if waiting.len() <= keep {
             self.rebuild(self.slots.len(), |slot| !slot.is_fetched());
         } else {
@@ -156,11 +186,12 @@ impl Table {
 
     fn rebuild(&mut self, slots: usize, mut keep: impl FnMut(&Slot) -> bool) {
         let old = std::mem::replace(&mut self.slots, vec![Slot::default(); slots]);
+        let old_unspent = std::mem::replace(&mut self.unspent, vec![0.0; slots]);
         self.used = 0;
-        for slot in old.into_iter().filter(Slot::is_used) {
-            if keep(&slot) {
+        for (slot, unspent) in old.into_iter().zip(old_unspent) {
+            if slot.is_used() && keep(&slot) {
                 let at = self.find(slot.url, hash(slot.url, self.seed));
-                self.slots[at] = slot;
+                (self.slots[at], self.unspent[at]) = (slot, unspent);
                 self.used += 1;
             }
         }
