@@ -42,6 +42,7 @@ pub struct Config {
     pub traps: TrapRules,
     pub judging: JudgingConfig,
     pub archive: ArchiveConfig,
+    pub index: IndexConfig,
     pub partitions: PartitionConfig,
     pub memory: MemoryConfig,
 }
@@ -123,6 +124,12 @@ impl Default for ArchiveConfig {
     fn default() -> Self {
         Self { enabled: true, compression: ArchiveCompression::Gzip, segment_bytes: 1 << 30, revisits: true }
     }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct IndexConfig {
+    pub during_crawl: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -17,6 +17,7 @@ use lycosa_types::CanonUrl;
 use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_TOTALS, Parts, Stop};
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
 use crate::config::{Config, ConfigError, LimitConfig};
+use crate::indexing::{Followed, Follower, IndexingError};
 use crate::judge::{JudgeContext, compression};
 use crate::layout::{Layout, write_atomically};
 use crate::near::NearTable;
@@ -45,6 +46,8 @@ pub enum CrawlError {
     Tls(#[from] TlsSetupError),
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    #[error(transparent)]
+    Index(#[from] IndexingError),
     #[error("the crawl stopped because it could not save its work: {0}")]
     Commit(#[from] CommitError),
 }
@@ -54,6 +57,8 @@ pub enum CrawlError {
 pub struct CrawlEnd {
     pub stop: Stop,
     pub report: Report,
+    /// What was indexed on the way, if that was wanted.
+    pub index: Option<Followed>,
 }
 
 /// A crawl that is open and ready to run.
@@ -156,7 +161,7 @@ impl Crawl {
 
     /// Runs until nothing is left, a limit is reached, or [`Handle::stop`] is called; then saves everything.
     pub fn run(self) -> Result<CrawlEnd, CrawlError> {
-        let Self { layout, config, context, store, frontier, totals, committer, shared, handle, events } =
+        let Self { layout, config, context, store, frontier, totals, mut committer, shared, handle, events } =
             self;
         let started = Instant::now();
         let (cpu_before, _) = process_figures();
@@ -174,6 +179,11 @@ impl Crawl {
                 }
             })?);
         }
+        let follower = match config.index.during_crawl && config.archive.enabled {
+            true => Some(Follower::start(&layout, &config, Arc::clone(&store))?),
+            false => None,
+        };
+        committer.follower = follower.as_ref().map(Follower::inbox);
         let (batches, batches_out) = sync_channel(1);
         let commit_events = events_in.clone();
         threads.push(spawn(&layout, "committer".to_owned(), move || {
@@ -199,6 +209,7 @@ impl Crawl {
                 tracing::error!("a thread ended by a panic");
             }
         }
+        let index = follower.map(Follower::finish);
         let seconds = started.elapsed().as_secs_f64();
         let (cpu_s, peak_rss_bytes) = process_figures();
         let progress = handle.progress();
@@ -229,7 +240,7 @@ impl Crawl {
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
         write_atomically(&layout.report(), &text)
             .map_err(|source| CrawlError::Io { path: layout.report(), source })?;
-        Ok(CrawlEnd { stop, report })
+        Ok(CrawlEnd { stop, report, index })
     }
 }
 
@@ -280,7 +291,7 @@ fn open_writers(layout: &Layout, config: &Config, store: Arc<Store>) -> Result<C
         }
         None => None,
     };
-    Ok(Committer { store, archive, edges: EdgeLog::open(&layout.edges(), edges_end)? })
+    Ok(Committer { store, archive, edges: EdgeLog::open(&layout.edges(), edges_end)?, follower: None })
 }
 
 fn archive_info(config: &Config) -> Vec<(String, String)> {

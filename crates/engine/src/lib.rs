@@ -20,6 +20,7 @@
 //! | [`near`] | pages that read nearly the same, and what is kept to compare visits |
 //! | [`rules`] | robots.txt: fetched, remembered, asked |
 //! | [`committer`] | group commit: archive, then state |
+//! | [`indexing`] | the full-text index, fed from commits or from the archive |
 //! | [`totals`], [`report`] | what a crawl did, in figures |
 //! | [`reader`] | a crawl directory, read |
 //! | [`why`] | what happened to one URL, and why |
@@ -29,6 +30,7 @@ pub mod clock;
 pub mod committer;
 pub mod config;
 pub mod crawl;
+pub mod indexing;
 pub mod judge;
 pub mod layout;
 pub mod near;

@@ -6,7 +6,7 @@
 //! | [`page_doc`], [`indexer`], [`schema`] | what goes in, how it is written, the fields |
 //! | [`tokenizer`], [`fold`], [`language`] | from text to terms |
 //! | [`query`] | from what was typed to a tree; grammar in `docs/query.md` |
-//! | [`compile`], [`span_query`], [`xor_query`] | from the tree to a query of the index |
+//! | [`compile`], [`word_query`], [`list_query`], [`span_query`], [`xor_query`] | from the tree to a query of the index |
 //! | [`searcher`], [`collector`], [`ranking`] | questions and answers, the best first |
 //! | [`snippet`] | the part of a page that shows why it was found |
 //! | [`spelling`] | "did you mean", and suggestions while typing |
@@ -21,6 +21,7 @@ pub mod evaluation;
 pub mod fold;
 pub mod indexer;
 pub mod language;
+pub mod list_query;
 pub mod page_doc;
 pub mod query;
 pub mod ranking;
@@ -30,6 +31,8 @@ pub mod snippet;
 pub mod span_query;
 pub mod spelling;
 pub mod tokenizer;
+mod window;
+pub mod word_query;
 pub mod xor_query;
 
 pub use collector::Sort;

@@ -148,8 +148,8 @@ fn write_notes(found: &Found, out: &mut dyn Write) -> Result<()> {
     if let Some(parts) = &found.explanation {
         writeln!(
             out,
-            "   score {:.3} = words {:.3} × rank {:.3} ({:.2} of the average) × depth {:.3} ({})",
-            found.score, parts.words, parts.rank_factor, parts.rank, parts.depth_factor, parts.depth
+            "   score {:.3} = (words {:.3} + nearness {:.3}) × rank {:.3} ({:.2} of the average) × depth {:.3} ({})",
+            found.score, parts.words, parts.nearness, parts.rank_factor, parts.rank, parts.depth_factor, parts.depth
         )?;
         for line in serde_json::to_string_pretty(&parts.detail)?.lines() {
             writeln!(out, "     {line}")?;
