@@ -126,10 +126,18 @@ impl Default for ArchiveConfig {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct IndexConfig {
     pub during_crawl: bool,
+    pub commit_pages: u64,
+    pub commit_s: u64,
+}
+
+impl Default for IndexConfig {
+    fn default() -> Self {
+        Self { during_crawl: false, commit_pages: 20_000, commit_s: 30 }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -97,7 +97,12 @@ pub fn original_of(reader: &CrawlReader, id: UrlId, facts: &VisitFacts) -> Resul
 }
 
 /// A number of 32 bits that changes when the page does.
-pub fn page_version(record: &UrlRecord, facts: &VisitFacts, span: ArchiveSpan, original: Option<UrlId>) -> u64 {
+pub fn page_version(
+    record: &UrlRecord,
+    facts: &VisitFacts,
+    span: ArchiveSpan,
+    original: Option<UrlId>,
+) -> u64 {
     let digest = facts.digest.map_or(0, |digest| digest.0);
     let original = original.map_or(0, |id| id.key.low());
     let parts = [digest, u64::from(span.segment), span.offset, original, u64::from(record.depth)];
@@ -123,7 +128,8 @@ mod tests {
     #[test]
     fn what_is_gone_is_told_from_what_failed() {
         let span = ArchiveSpan { segment: 1, offset: 2, length: 3 };
-        let facts = VisitFacts { archived: Some(span), content_type: "text/html".into(), ..Default::default() };
+        let facts =
+            VisitFacts { archived: Some(span), content_type: "text/html".into(), ..Default::default() };
         let fetched = || Some(Outcome::Fetched { status: 200 });
         assert!(matches!(place_of(&record(fetched(), facts.clone())), Place::Page(_, _)));
         let silent = VisitFacts { noindex: true, ..facts.clone() };

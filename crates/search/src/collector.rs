@@ -124,7 +124,8 @@ struct Facet {
 impl Facet {
     fn new(column: Option<StrColumn>) -> Self {
         let values = column.as_ref().map_or(0, |column| column.num_terms());
-        let is_full = column.as_ref().is_some_and(|column| column.ords().get_cardinality() == Cardinality::Full);
+        let is_full =
+            column.as_ref().is_some_and(|column| column.ords().get_cardinality() == Cardinality::Full);
         let dense = column.as_ref().filter(|_| is_full).map(|column| Arc::clone(&column.ords().values));
         Self { column, dense, is_constant: is_full && values == 1, counts: vec![0; values] }
     }

@@ -8,12 +8,13 @@
 //! | [`query`] | from what was typed to a tree; grammar in `docs/query.md` |
 //! | [`compile`], [`word_query`], [`list_query`], [`span_query`], [`xor_query`] | from the tree to a query of the index |
 //! | [`searcher`], [`collector`], [`ranking`] | questions and answers, the best first |
-//! | [`snippet`] | the part of a page that shows why it was found |
+//! | [`snippet`], [`answer_html`] | the part of a page that shows why it was found; answers as HTML |
 //! | [`spelling`] | "did you mean", and suggestions while typing |
 //! | [`evaluation`] | recall, precision, MAP, nDCG from judgements |
 //!
 //! Invariant: a query finds exactly the pages that a scan of all pages by the grammar's meaning finds.
 
+pub mod answer_html;
 pub mod collector;
 pub mod compile;
 pub mod error;

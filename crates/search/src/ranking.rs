@@ -42,7 +42,8 @@ impl Statics {
 /// The factor of every code: looking it up is several times quicker than working it out for every match.
 pub fn factors() -> &'static [f32] {
     static FACTORS: OnceLock<Vec<f32>> = OnceLock::new();
-    FACTORS.get_or_init(|| (0..RANK_CODES * DEPTHS).map(|code| static_factor(Statics::of_code(code))).collect())
+    FACTORS
+        .get_or_init(|| (0..RANK_CODES * DEPTHS).map(|code| static_factor(Statics::of_code(code))).collect())
 }
 
 /// The share that importance adds to a score: grows with the logarithm.

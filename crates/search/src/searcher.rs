@@ -291,7 +291,8 @@ fn add_nearness(searcher: &Searcher, weight: &dyn Weight, hits: &mut [Hit]) -> R
             let doc = hit.address.doc_id;
             let at = scorer.doc();
             if at == doc || (at < doc && scorer.seek(doc) == doc) {
-                hit.score += scorer.score() * static_factor(Statics::of_code(prior.first(doc).unwrap_or_default()));
+                hit.score +=
+                    scorer.score() * static_factor(Statics::of_code(prior.first(doc).unwrap_or_default()));
             }
         }
     }

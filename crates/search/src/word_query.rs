@@ -51,7 +51,11 @@ impl Query for WordQuery {
                 }
                 frequency = frequency.max(here.min(pages));
                 let average = statistics_provider.total_num_tokens(*field)? as f32 / pages.max(1) as f32;
-                fields.push(WeighedField { field: *field, terms: terms.clone(), table: table(*weight, average) });
+                fields.push(WeighedField {
+                    field: *field,
+                    terms: terms.clone(),
+                    table: table(*weight, average),
+                });
             }
             let (pages, frequency) = (pages as f32, frequency as f32);
             idf = (1.0 + (pages - frequency + 0.5) / (frequency + 0.5)).ln();

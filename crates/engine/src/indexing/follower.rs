@@ -25,10 +25,6 @@ use crate::reader::CrawlReader;
 
 /// Batches that wait to be indexed; a crawl that is further ahead waits.
 const QUEUED_BATCHES: usize = 64;
-/// Changes between two commits of the index.
-const CHANGES_PER_COMMIT: u64 = 20_000;
-/// The longest time that a page waits to be found.
-const COMMIT_EVERY: Duration = Duration::from_secs(30);
 
 /// What the thread did.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +57,8 @@ impl Follower {
             mark,
             reached: mark,
             pending: 0,
+            commit_pages: config.index.commit_pages.max(1),
+            commit_every: Duration::from_secs(config.index.commit_s.clamp(1, 86_400)),
             last_commit: Instant::now(),
             unreadable: 0,
         };
@@ -95,6 +93,8 @@ struct Work {
     /// As far as pages were met.
     reached: IndexMark,
     pending: u64,
+    commit_pages: u64,
+    commit_every: Duration,
     last_commit: Instant,
     unreadable: u64,
 }
@@ -117,7 +117,7 @@ impl Work {
     fn follow(&mut self, reader: &CrawlReader, inbox: &Receiver<Vec<Done>>) -> Result<(), IndexingError> {
         self.catch_up(reader)?;
         loop {
-            let wait = COMMIT_EVERY.saturating_sub(self.last_commit.elapsed());
+            let wait = self.commit_every.saturating_sub(self.last_commit.elapsed());
             match inbox.recv_timeout(wait) {
                 Ok(batch) => {
                     for done in &batch {
@@ -129,7 +129,7 @@ impl Work {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if self.pending >= CHANGES_PER_COMMIT || self.last_commit.elapsed() >= COMMIT_EVERY {
+            if self.pending >= self.commit_pages || self.last_commit.elapsed() >= self.commit_every {
                 self.commit()?;
             }
         }
@@ -138,10 +138,15 @@ impl Work {
 
     /// Indexes what was archived behind the mark: by runs without an index, or in the moments before a crash.
     fn catch_up(&mut self, reader: &CrawlReader) -> Result<(), IndexingError> {
-        each_page_from(reader, self.mark, |_| true, |id, record| {
-            self.take(reader, id, record)?;
-            if self.pending >= CHANGES_PER_COMMIT { self.commit() } else { Ok(()) }
-        })?;
+        each_page_from(
+            reader,
+            self.mark,
+            |_| true,
+            |id, record| {
+                self.take(reader, id, record)?;
+                if self.pending >= self.commit_pages { self.commit() } else { Ok(()) }
+            },
+        )?;
         self.mark = self.reached;
         Ok(())
     }
@@ -177,8 +182,7 @@ impl Work {
             }
         };
         let anchors = &mut self.anchors;
-        let mut page =
-            self.pages.page(id, record, &response, &mut |key, text| anchors.note(key, text));
+        let mut page = self.pages.page(id, record, &response, &mut |key, text| anchors.note(key, text));
         let original = original_of(reader, id, facts)?;
         let low = id.key.low();
         page.anchors = self.anchors.of(low);

@@ -106,7 +106,9 @@ impl PageReader {
             Some(CanonUrl::from_canonical(base))
         });
         let mut joiner = Joiner::new(moved.as_ref().unwrap_or(&page), &self.rules);
-        for link in self.extract.links.iter().filter(|link| matches!(link.kind, LinkKind::Anchor | LinkKind::Area)) {
+        for link in
+            self.extract.links.iter().filter(|link| matches!(link.kind, LinkKind::Anchor | LinkKind::Area))
+        {
             if joiner.join(self.extract.href(link), &mut joined).is_ok() {
                 each(UrlKey::of(&joined).low(), self.extract.anchor(link));
             }
@@ -180,7 +182,9 @@ mod tests {
         let page = reader.page(id, &record, &response, &mut |key, text| links.push((key, text.to_owned())));
         assert_eq!(links, [(UrlKey::of("http://example.org/home").low(), "Home page".to_owned())]);
         assert!(page.text.contains("Wolf spiders") && !page.text.contains("Home page"), "{:?}", page.text);
-        assert!(page.other.contains("Home page") && page.other.contains("rights") && !page.other.contains("Wolf"));
+        assert!(
+            page.other.contains("Home page") && page.other.contains("rights") && !page.other.contains("Wolf")
+        );
         assert_eq!((page.title.as_str(), page.author.as_str()), ("Hunters", "Ada Webb"));
         assert_eq!((page.published_s, page.depth, page.site.as_str()), (Some(86_400), 2, "example.org"));
     }

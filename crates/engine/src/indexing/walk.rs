@@ -80,10 +80,8 @@ pub fn bring_up_to_date(
         end.pass(span);
         let key = PageKey(id.key.to_bytes());
         let low = id.key.low();
-        let rank = importance.map_or_else(
-            || anchors.rank(low),
-            |importance| (importance.rank_of)(low).map_or(0.0, f64::from),
-        );
+        let rank = importance
+            .map_or_else(|| anchors.rank(low), |importance| (importance.rank_of)(low).map_or(0.0, f64::from));
         let original = original_of(reader, id, facts)?;
         let version = (page_version(record, facts, span, original) << 32)
             | u64::from(around_version(anchors.version(low), rank));
