@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::LockError;
 use tantivy::schema::document::TantivyDocument;
-use tantivy::{Index, IndexWriter, TantivyError, Term};
+use tantivy::store::{Compressor, ZstdCompressor};
+use tantivy::{Index, IndexSettings, IndexWriter, TantivyError, Term};
 
 use crate::error::SearchError;
 use crate::language::Language;
@@ -27,6 +28,10 @@ const WRITER_THREADS: usize = 2;
 pub const CHANGES_PER_COMMIT: u64 = 50_000;
 /// Beyond this many pages an indexer no longer knows by heart which ones it has put.
 const MAX_KNOWN: usize = 4 << 20;
+/// How hard stored texts are compressed.
+const STORE_LEVEL: i32 = 6;
+/// Texts that are compressed together: more make it smaller, and a result dearer to show.
+const STORE_BLOCK_BYTES: usize = 64 << 10;
 /// Longer texts are cut.
 pub const MAX_TEXT_BYTES: usize = 4 << 20;
 /// The part of a text whose words become known to the spelling.
@@ -95,7 +100,15 @@ impl Indexer {
                 std::fs::create_dir_all(dir)?;
                 let (schema, fields) = schema();
                 let directory = MmapDirectory::open(dir).map_err(TantivyError::from)?;
-                let index = Index::open_or_create(directory, schema)?;
+                // The text is kept for snippets: half the size of what the quicker default makes of it.
+                let settings = IndexSettings {
+                    docstore_compression: Compressor::Zstd(ZstdCompressor {
+                        compression_level: Some(STORE_LEVEL),
+                    }),
+                    docstore_blocksize: STORE_BLOCK_BYTES,
+                    ..IndexSettings::default()
+                };
+                let index = Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
                 index.tokenizers().register(TOKENIZER, PageTokenizer);
                 (index, fields, Mark::default())
             }

@@ -10,6 +10,7 @@
 //! | [`searcher`], [`collector`], [`ranking`] | questions and answers, the best first |
 //! | [`snippet`], [`answer_html`] | the part of a page that shows why it was found; answers as HTML |
 //! | [`spelling`] | "did you mean", and suggestions while typing |
+//! | [`stored`] | all pages and words of an index |
 //! | [`evaluation`] | recall, precision, MAP, nDCG from judgements |
 //!
 //! Invariant: a query finds exactly the pages that a scan of all pages by the grammar's meaning finds.
@@ -31,6 +32,7 @@ pub mod searcher;
 pub mod snippet;
 pub mod span_query;
 pub mod spelling;
+pub mod stored;
 pub mod tokenizer;
 mod window;
 pub mod word_query;
@@ -44,3 +46,4 @@ pub use query::{QueryError, parse};
 pub use searcher::{Answer, Found, Request, SearchIndex};
 pub use snippet::Snippet;
 pub use spelling::Suggestion;
+pub use stored::StoredPage;

@@ -29,6 +29,8 @@ pub const MAX_LIMIT: usize = 1000;
 pub const MAX_OFFSET: usize = 10_000;
 /// The best pages by their words, whose order nearness may change.
 const RESCORED: usize = 1000;
+/// Threads that share the segments of an index when it is asked.
+const MAX_THREADS: usize = 8;
 /// Values of a facet that are told.
 const FACET_VALUES: usize = 10;
 /// Other addresses of a result that are told.
@@ -133,7 +135,12 @@ pub struct SearchIndex {
 
 impl SearchIndex {
     pub fn open(dir: &Path) -> Result<Self, SearchError> {
-        let (index, fields, _) = open_index(dir)?.ok_or_else(|| SearchError::NoIndex(dir.to_owned()))?;
+        let (mut index, fields, _) = open_index(dir)?.ok_or_else(|| SearchError::NoIndex(dir.to_owned()))?;
+        let threads =
+            std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
+        if threads > 1 && index.searchable_segment_ids()?.len() > 1 {
+            index.set_multithread_executor(threads)?;
+        }
         Ok(Self { reader: index.reader()?, fields, automata: Default::default(), dir: dir.to_owned() })
     }
 
