@@ -19,6 +19,7 @@ use lycosa_types::{CanonUrl, UnixMs, UrlKey};
 use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Parts, Stop};
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
 use crate::config::{Config, ConfigError, LimitConfig};
+use crate::indexing::{Followed, Follower, IndexingError};
 use crate::judge::{JudgeContext, compression};
 use crate::layout::{Layout, write_atomically};
 use crate::near::NearTable;
@@ -49,6 +50,8 @@ pub enum CrawlError {
     Tls(#[from] TlsSetupError),
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    #[error(transparent)]
+    Index(#[from] IndexingError),
     #[error("the crawl stopped because it could not save its work: {0}")]
     Commit(#[from] CommitError),
 }
@@ -58,6 +61,8 @@ pub enum CrawlError {
 pub struct CrawlEnd {
     pub stop: Stop,
     pub report: Report,
+    /// What was indexed on the way, if that was wanted.
+    pub index: Option<Followed>,
 }
 
 /// A crawl that is open and ready to run.
@@ -197,7 +202,7 @@ impl Crawl {
             prospects,
             refresher,
             totals,
-            committer,
+            mut committer,
             shared,
             handle,
             events,
@@ -218,6 +223,11 @@ impl Crawl {
                 }
             })?);
         }
+        let follower = match config.index.during_crawl && config.archive.enabled {
+            true => Some(Follower::start(&layout, &config, Arc::clone(&store))?),
+            false => None,
+        };
+        committer.follower = follower.as_ref().map(Follower::inbox);
         let (batches, batches_out) = sync_channel(1);
         let commit_events = events_in.clone();
         threads.push(spawn(&layout, "committer".to_owned(), move || {
@@ -249,6 +259,7 @@ impl Crawl {
                 tracing::error!("a thread ended by a panic");
             }
         }
+        let index = follower.map(Follower::finish);
         let seconds = started.elapsed().as_secs_f64();
         let (cpu_s, peak_rss_bytes) = process_figures();
         let progress = handle.progress();
@@ -281,7 +292,7 @@ impl Crawl {
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
         write_atomically(&layout.report(), &text)
             .map_err(|source| CrawlError::Io { path: layout.report(), source })?;
-        Ok(CrawlEnd { stop, report })
+        Ok(CrawlEnd { stop, report, index })
     }
 }
 
@@ -342,7 +353,7 @@ fn open_writers(layout: &Layout, config: &Config, store: Arc<Store>) -> Result<C
         }
         None => None,
     };
-    Ok(Committer { store, archive, edges: EdgeLog::open(&layout.edges(), edges_end)? })
+    Ok(Committer { store, archive, edges: EdgeLog::open(&layout.edges(), edges_end)?, follower: None })
 }
 
 fn archive_info(config: &Config) -> Vec<(String, String)> {

@@ -23,6 +23,7 @@
 //! | [`refresher`] | pages over time: what another visit adds, and when the next is due |
 //! | [`rules`] | robots.txt: fetched, remembered, asked |
 //! | [`committer`] | group commit: archive, then state |
+//! | [`indexing`] | the full-text index, fed from commits or from the archive |
 //! | [`totals`], [`report`] | what a crawl did, in figures |
 //! | [`reader`] | a crawl directory, read |
 //! | [`why`] | what happened to one URL, and why |
@@ -33,6 +34,7 @@ pub mod committer;
 pub mod config;
 pub mod crawl;
 pub mod inbox;
+pub mod indexing;
 pub mod judge;
 pub mod layout;
 pub mod near;

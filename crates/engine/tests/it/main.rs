@@ -4,6 +4,7 @@
 
 mod coverage;
 mod hostile;
+mod indexing;
 mod kill;
 mod orders;
 mod politeness;
