@@ -5,6 +5,7 @@ mod commits;
 mod handout;
 mod intake;
 mod mail;
+mod pictures;
 mod progress;
 
 use std::path::PathBuf;
@@ -83,6 +84,7 @@ pub struct Bookkeeper {
     context: Arc<JudgeContext>,
     inbox: PathBuf,
     mailbox: mail::Mailbox,
+    pictures: pictures::Pictures,
     limits: LimitConfig,
     concurrency: usize,
     per_host: u32,
@@ -147,6 +149,7 @@ impl Bookkeeper {
             context: parts.context,
             inbox: parts.inbox,
             mailbox: mail::Mailbox::default(),
+            pictures: pictures::Pictures::default(),
             limits: parts.limits,
             concurrency: parts.concurrency,
             per_host: parts.per_host,

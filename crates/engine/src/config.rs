@@ -254,6 +254,9 @@ impl Config {
         if !(self.refresh.budget_per_s > 0.0 && self.refresh.budget_per_s.is_finite()) {
             return refuse("refresh.budget_per_s", "must be above 0");
         }
+        if usize::from(self.judging.images) > lycosa_page::MAX_PICTURES {
+            return refuse("judging.images", "must be between 0 and 16");
+        }
         if self.memory.budget_mib < 64 {
             return refuse("memory.budget_mib", "must be at least 64");
         }

@@ -149,7 +149,7 @@ impl Crawl {
         let mut marks: Vec<Mark> = vec![(MARK_CLEAN, vec![0])];
         if let Some(before) = refresh_before {
             let before = sweep_under_way(&store)?.unwrap_or(before);
-            options.revisits = Revisits::Sweep { before };
+            options.revisits = Revisits::Sweep { before, images: config.judging.images == 0 };
             marks.push((MARK_SWEEP, before.0.to_be_bytes().to_vec()));
         }
         let mut frontier = Frontier::open(options, Arc::clone(&store), read_rules, clean, now)?;

@@ -5,6 +5,7 @@
 mod again;
 mod encoding;
 mod facts;
+mod pictures;
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -18,8 +19,8 @@ use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::{First, PageEnd, PrintTable, Scope, Store};
 use lycosa_graph::PageEdges;
 use lycosa_page::{
-    Comparison, ContentKind, Extract, HostTemplate, Judger, LinkKind, Rel, RobotsDirectives, Scanner, Topic,
-    Verdict, charset, sitemap, sniff,
+    Comparison, ContentKind, Extract, HostTemplate, Judger, LinkKind, PictureMark, Rel, RobotsDirectives,
+    Scanner, Signal, Topic, Verdict, charset, sitemap, sniff,
 };
 use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, HostKey, Outcome, UrlId, VisitFacts};
 
@@ -81,6 +82,8 @@ pub struct Judged {
     /// What the visit showed against an earlier one.
     pub again: Option<Box<Again>>,
     compared: Option<Comparison>,
+    /// What tells an image from the one before, if both are images.
+    picture: Option<Option<Signal>>,
     /// Only noise differs: the earlier copy stands.
     kept_earlier: bool,
 }
@@ -106,6 +109,7 @@ impl Judged {
             relevance: None,
             again: None,
             compared: None,
+            picture: None,
             kept_earlier: false,
         }
     }
@@ -122,6 +126,8 @@ pub struct Judge {
     recent: Recent,
     /// The signatures of the page last read.
     signed: Option<StoredSignatures>,
+    /// The mark of the image last received.
+    picture: Option<PictureMark>,
 }
 
 impl Judge {
@@ -142,6 +148,7 @@ impl Judge {
             encoder,
             recent: Recent::default(),
             signed: None,
+            picture: None,
         }
     }
 
@@ -176,6 +183,7 @@ impl Judge {
             if let Some(earlier) = earlier {
                 self.read_page(entry, id, response, false, &mut facts, &mut judged);
                 judged.compared = self.compare_with(entry, earlier);
+                judged.picture = self.compare_picture(earlier.picture.as_ref());
                 if self.is_noise(&judged, earlier) {
                     judged.kept_earlier = true;
                     judged.end.signatures = None;
@@ -223,7 +231,8 @@ impl Judge {
         let no_news = judged
             .compared
             .as_ref()
-            .is_some_and(|compared| matches!(compared.verdict, Verdict::Noise | Verdict::Unchanged));
+            .is_some_and(|compared| matches!(compared.verdict, Verdict::Noise | Verdict::Unchanged))
+            || matches!(judged.picture, Some(None | Some(Signal::Bytes)));
         was_there && no_news && !self.context.config.refresh.store_noise
     }
 
@@ -323,14 +332,19 @@ impl Judge {
         judged: &mut Judged,
     ) {
         self.signed = None;
+        self.picture = None;
         let content_type = response.content_type();
         match sniff(content_type, &response.body) {
             ContentKind::Html => {
                 let decoded = charset::decode(&response.body, content_type);
                 self.scanner.scan(&decoded.text, &mut self.extract);
-                self.sign(id, &decoded.text, first_visit, facts, &mut judged.end);
+                self.sign(id, &decoded.text, first_visit, facts);
                 self.follow_links(entry, response, facts, judged);
+                if let Some(signed) = &self.signed {
+                    judged.end.signatures = signed.encode();
+                }
             }
+            ContentKind::Image => self.mark_picture(entry.url.as_str(), &response.body, judged),
             ContentKind::Sitemap | ContentKind::Feed | ContentKind::Xml => {
                 let decoded = charset::decode(&response.body, content_type);
                 self.read_listing(entry, &decoded.text, judged);
@@ -348,14 +362,7 @@ impl Judge {
     }
 
     /// Signatures for later visits, and the near-duplicate test (of first payloads: a copy is a duplicate already).
-    fn sign(
-        &mut self,
-        id: UrlId,
-        source: &str,
-        first_visit: bool,
-        facts: &mut VisitFacts,
-        end: &mut PageEnd,
-    ) {
+    fn sign(&mut self, id: UrlId, source: &str, first_visit: bool, facts: &mut VisitFacts) {
         let config = &self.context.config.judging;
         let first = first_visit && facts.duplicate_of.is_none();
         let look = config.near_duplicates && first;
@@ -370,9 +377,7 @@ impl Judge {
         if config.signatures {
             // A near-duplicate is no original: it does not come back into the table of prints.
             let sketch = if first && facts.near_duplicate.is_none() { sketch } else { Vec::new() };
-            let stored = StoredSignatures { signatures, sketch };
-            end.signatures = stored.encode();
-            self.signed = Some(stored);
+            self.signed = Some(StoredSignatures { signatures, sketch, pictures: Vec::new() });
         }
     }
 
@@ -433,6 +438,10 @@ impl Judge {
         judged.outlinks = outlinks;
         judged.edges = Some(edges);
         judged.counts = counts;
+        let pictures = self.pictures(&entry.url, &base, judged);
+        if let Some(signed) = &mut self.signed {
+            signed.pictures = pictures;
+        }
     }
 
     /// Sitemaps and feeds: each entry is a link.

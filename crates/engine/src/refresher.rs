@@ -60,7 +60,8 @@ impl Refresher {
 
     /// A page was visited again: its record keeps what still holds, and its history grows.
     pub fn again(&mut self, done: &mut Done, again: Again, importance: f32, now: UnixMs) {
-        let Again { earlier, course, change, signal, share, outcome, keeps_copy, modified_at, at } = again;
+        let Again { earlier, course, change, signal, share, outcome, keeps_copy, modified_at, at, .. } =
+            again;
         let last_at = earlier.visited_at.unwrap_or(earlier.found_at);
         let is_first = course.is_none();
         let before = course.unwrap_or_else(|| {
@@ -124,6 +125,13 @@ impl Refresher {
             self.plan(&mut course, done, importance, now);
         }
         done.course = Some(CourseEnd { course, due_before: before.due, history, keeps_copy });
+    }
+
+    /// A visit that found nothing did find something: the estimate takes it in as a change.
+    pub fn changed_after_all(&mut self, course: &mut Course, before: &Course, since_ms: u64) {
+        course.estimate = before.estimate;
+        course.estimate.observe(since_ms, Sighting::Changed);
+        course.changes = before.changes.saturating_add(1);
     }
 
     fn plan(&mut self, course: &mut Course, done: &Done, importance: f32, now: UnixMs) {

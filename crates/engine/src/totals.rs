@@ -63,10 +63,18 @@ impl Totals {
         bump(&mut self.changes, change.word(), 1);
     }
 
+    /// A visit showed something else than it seemed to.
+    pub fn recount_change(&mut self, was: Change, is: Change) {
+        if let Some(count) = self.changes.get_mut(was.word()) {
+            *count = count.saturating_sub(1);
+        }
+        bump(&mut self.changes, is.word(), 1);
+    }
+
     /// What visits showed since `before`.
     pub fn changes_since(&self, before: &Self) -> BTreeMap<String, u64> {
         let since = |(word, count): (&String, &u64)| {
-            (word.clone(), count - before.changes.get(word).copied().unwrap_or(0))
+            (word.clone(), count.saturating_sub(before.changes.get(word).copied().unwrap_or(0)))
         };
         self.changes.iter().map(since).filter(|(_, count)| *count > 0).collect()
     }

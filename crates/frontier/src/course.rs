@@ -1,6 +1,6 @@
 //! The course of a page: what visits over time told about it, and when to come again.
 
-use lycosa_types::{PastVisit, UnixMs};
+use lycosa_types::{Change, PastVisit, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::revisit::{ChangeEstimate, Place};
@@ -32,4 +32,29 @@ pub struct CourseEnd {
     pub history: Vec<PastVisit>,
     /// The copy in the archive stays the one of an earlier visit.
     pub keeps_copy: bool,
+}
+
+/// What became known about a visit after it had ended: an image of the page changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Amendment {
+    /// When the visit was.
+    pub at: UnixMs,
+    pub change: Change,
+    pub signal: String,
+    pub course: Course,
+}
+
+impl Amendment {
+    pub(crate) fn apply(&self, visit: &mut PastVisit) {
+        visit.change = self.change;
+        visit.signal.clone_from(&self.signal);
+    }
+
+    /// The end of the visit, had this been known then.
+    pub(crate) fn applied_to(&self, end: &CourseEnd) -> CourseEnd {
+        let mut end = end.clone();
+        end.course.clone_from(&self.course);
+        end.history.iter_mut().filter(|visit| visit.at == self.at).for_each(|visit| self.apply(visit));
+        end
+    }
 }

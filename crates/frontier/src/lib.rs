@@ -32,7 +32,7 @@ pub mod seen;
 pub mod store;
 pub mod trap;
 
-pub use course::{Course, CourseEnd};
+pub use course::{Amendment, Course, CourseEnd};
 pub use frontier::{
     Admission, Counts, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd, Revisits,
     RulesEnd,

@@ -78,7 +78,7 @@ pub use links::{LinkKind, LinkRef, Rel};
 pub use meta::{DateKind, Meta, MetaDate, Refresh};
 pub use mirror::{Mirror, MirrorConfig, MirrorDetector};
 pub use picture::{Look, PictureError, PictureMark};
-pub use picture_compare::compare_pictures;
+pub use picture_compare::{MAX_PICTURES, compare_pictures};
 pub use print_index::{Candidate, Print, PrintIndex};
 pub use robots_directives::RobotsDirectives;
 pub use scanner::Scanner;

@@ -8,10 +8,11 @@ use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{Admission, Discovered, Done, StoreError};
 use lycosa_types::{Exclusion, Outcome, UnixMs, UrlId, UrlKey, VisitFacts};
 
+use super::pictures::Onlooker;
 use super::{Bookkeeper, Event, PageResult};
 use crate::clock;
 use crate::committer::{CommitError, Ended};
-use crate::judge::Judged;
+use crate::judge::{Again, Judged};
 use crate::outlinks::Outlinks;
 use crate::prospects::Found;
 use crate::worker::Finished;
@@ -110,10 +111,7 @@ impl Bookkeeper {
             Some(mut done) => {
                 let importance = self.prospects.importance(key);
                 match again {
-                    Some(again) => {
-                        self.totals.count_change(again.change);
-                        self.refresher.again(&mut done, *again, importance, now);
-                    }
+                    Some(again) => self.end_revisit(&mut done, *again, importance, now)?,
                     None => self.refresher.first(&mut done, importance, now),
                 }
                 if fetched && !done.revisit {
@@ -130,6 +128,29 @@ impl Bookkeeper {
                 self.end_visit(Ended { done, encoded, edges });
             }
             None => self.totals.retries += 1,
+        }
+        Ok(())
+    }
+
+    fn end_revisit(
+        &mut self,
+        done: &mut Done,
+        mut again: Again,
+        importance: f32,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        self.totals.count_change(again.change);
+        self.picture_ended(done.key, again.change, now);
+        let pictures = std::mem::take(&mut again.pictures);
+        let (before, at, change) = (again.course.clone(), again.at, again.change);
+        let since_ms = now.since_ms(again.earlier.visited_at.unwrap_or(again.earlier.found_at));
+        self.refresher.again(done, again, importance, now);
+        if let Some(end) = done.course.as_ref().filter(|_| !pictures.is_empty()) {
+            let id = UrlId { partition: done.slot.partition, key: done.key };
+            let course = end.course.clone();
+            let before = before.unwrap_or_else(|| course.clone());
+            let onlooker = Onlooker { id, at, change, course, before, since_ms };
+            self.look_at_pictures(&pictures, &onlooker, now)?;
         }
         Ok(())
     }

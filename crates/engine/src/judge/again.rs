@@ -6,10 +6,10 @@
 use lycosa_fetch::{Response, Visit};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::{Course, First, Store, StoreError};
-use lycosa_page::{Comparison, HostTemplate, Signal, Verdict, compare};
+use lycosa_page::{Comparison, HostTemplate, PictureMark, Signal, Verdict, compare};
 use lycosa_types::{Change, Digest, Outcome, UnixMs, UrlId, UrlRecord, VisitFacts};
 
-use super::{Judge, Judged};
+use super::{Judge, Judged, pictures};
 use crate::near::StoredSignatures;
 
 /// What is known of a page from its earlier visits.
@@ -18,6 +18,8 @@ pub struct Earlier {
     pub record: UrlRecord,
     pub course: Option<Course>,
     pub signatures: Option<StoredSignatures>,
+    /// What is kept of it if it is an image.
+    pub picture: Option<PictureMark>,
 }
 
 /// What another visit showed.
@@ -35,14 +37,18 @@ pub struct Again {
     /// When the page last changed, as far as its Last-Modified tells.
     pub modified_at: Option<UnixMs>,
     pub at: UnixMs,
+    /// Images to look at, if the page itself showed no change.
+    pub pictures: Vec<UrlId>,
 }
 
 impl Earlier {
     /// What the state knows; none if the record is gone.
     pub fn load(store: &Store, id: UrlId) -> Result<Option<Self>, StoreError> {
         let Some(record) = store.url(id)? else { return Ok(None) };
-        let signatures = store.signatures(id)?.and_then(|bytes| StoredSignatures::decode(&bytes));
-        Ok(Some(Self { record, course: store.course(id)?, signatures }))
+        let bytes = store.signatures(id)?.unwrap_or_default();
+        let picture = pictures::decode(&bytes);
+        let signatures = if picture.is_none() { StoredSignatures::decode(&bytes) } else { None };
+        Ok(Some(Self { record, course: store.course(id)?, signatures, picture }))
     }
 
     /// The validators of the copy at hand: ETag, Last-Modified. None if there is no copy that a 304 could refer to.
@@ -68,7 +74,10 @@ impl Earlier {
     }
 
     fn again(self, visit: &Visit, outcome: Outcome, change: Change) -> Again {
+        let no_news = matches!(change, Change::Unchanged | Change::Noise);
+        let pictures = self.signatures.filter(|_| no_news).map(|signed| signed.pictures).unwrap_or_default();
         Again {
+            pictures,
             earlier: self.record,
             course: self.course,
             change,
@@ -159,11 +168,14 @@ impl Judge {
         }
         let mut judged = self.page_with(entry, id, visit, Some(&earlier));
         let compared = judged.compared.take();
-        let change = match &compared {
+        let change = match (&compared, judged.picture) {
             _ if !was_there => Change::Back,
-            Some(comparison) => change_of(comparison.verdict),
-            None => Change::Content,
+            (Some(comparison), _) => change_of(comparison.verdict),
+            (None, Some(None | Some(Signal::Bytes))) => Change::Noise,
+            (None, Some(Some(_))) => Change::Image,
+            (None, None) => Change::Content,
         };
+        let picture_signal = judged.picture.flatten();
         let keeps_copy = judged.kept_earlier;
         let mut again = earlier.again(visit, judged.end.outcome.clone(), change);
         again.keeps_copy = keeps_copy;
@@ -171,6 +183,8 @@ impl Judge {
         if let Some(comparison) = &compared {
             again.signal = word(comparison.signal);
             again.share = comparison.share;
+        } else if let Some(signal) = picture_signal {
+            again.signal = word(signal);
         }
         judged.again = Some(Box::new(again));
         judged

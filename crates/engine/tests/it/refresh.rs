@@ -20,6 +20,32 @@ fn refresh(site: &Site, max_pages: u64) -> lycosa_engine::CrawlEnd {
     Crawl::refresh(site.layout(), config, UnixMs(clock::now().0 + 1)).unwrap().run().unwrap()
 }
 
+/// Images are asked for only where the page itself shows nothing, and a changed one changes the page.
+#[test]
+fn images_are_the_last_step() {
+    let site = Site::start(lively(9));
+    let seeds = site.world.seeds(1);
+    let mut config = site.config();
+    config.judging.images = 16;
+    site.crawl(config.clone(), &seeds);
+    let before_ms = site.world.now_ms();
+    site.world.advance_ms(20 * DAY_MS);
+    let after_ms = site.world.now_ms();
+    Crawl::refresh(site.layout(), config, UnixMs(clock::now().0 + 1)).unwrap().run().unwrap();
+    let truth = site.world.truth(&TruthOptions { seeds, ..TruthOptions::default() });
+    let histories = histories(&site);
+    let mut found = 0;
+    for entry in truth.entries().iter().filter(|entry| entry.expect == Expect::Page) {
+        let Node::Page(page) = entry.node else { continue };
+        let visits = &histories[&truth.url(entry)];
+        let kind = site.world.difference(page, before_ms, after_ms);
+        let is_image = visits[1].change == Change::Image;
+        assert_eq!(is_image, kind == ChangeKind::Image, "{} {:?}", truth.url(entry), visits[1]);
+        found += u32::from(is_image);
+    }
+    assert!(found > 3, "{found} images changed");
+}
+
 fn histories(site: &Site) -> BTreeMap<String, Vec<PastVisit>> {
     let reader = CrawlReader::open(site.layout()).unwrap();
     let records: Vec<_> = reader.store.urls().map(|record| record.unwrap().1).collect();

@@ -7,6 +7,7 @@ use foldhash::HashSet;
 use lycosa_types::{CanonUrl, Exclusion, Outcome, PartitionId, UnixMs, UrlId, UrlKey, UrlRecord, UrlState};
 
 use super::Frontier;
+use crate::course::Amendment;
 use crate::host_queue::Entry;
 use crate::order::Rank;
 use crate::revisit::{Share, Turn};
@@ -18,8 +19,8 @@ use crate::store::{HostSlot, StoreError};
 pub enum Revisits {
     #[default]
     Off,
-    /// Every page whose last visit was before this time, once.
-    Sweep { before: UnixMs },
+    /// Every page whose last visit was before this time, once; without images if pages ask for them.
+    Sweep { before: UnixMs, images: bool },
     /// Pages as they come due, for ever.
     Due,
 }
@@ -76,18 +77,19 @@ impl Frontier {
         }
         match self.revisits.mode {
             Revisits::Off => Ok(()),
-            Revisits::Sweep { before } => self.sweep(before, now),
+            Revisits::Sweep { before, images } => self.sweep(before, images, now),
             Revisits::Due => self.find_due(now),
         }
     }
 
-    fn sweep(&mut self, before: UnixMs, now: UnixMs) -> Result<(), StoreError> {
+    fn sweep(&mut self, before: UnixMs, images: bool, now: UnixMs) -> Result<(), StoreError> {
         while !self.revisits.swept && self.revisits.pending < MOST_PENDING / 2 {
             let stretch = self.store.urls_after(self.revisits.cursor, STRETCH)?;
             self.revisits.swept = stretch.len() < STRETCH;
             self.revisits.cursor = stretch.last().map(|(id, _)| *id).or(self.revisits.cursor);
             for (id, record) in stretch {
-                if is_worth_a_visit(&record) && record.visited_at.is_some_and(|at| at < before) {
+                let wanted = is_worth_a_visit(&record) && (images || !is_image(&record));
+                if wanted && record.visited_at.is_some_and(|at| at < before) {
                     self.revisit(id, record, now)?;
                 }
             }
@@ -151,6 +153,11 @@ impl Frontier {
         Ok(true)
     }
 
+    /// More became known about a visit that has ended.
+    pub fn amend(&mut self, id: UrlId, amendment: Amendment) {
+        self.changes.amended.insert(id, amendment);
+    }
+
     /// A page to visit again, if it is the turn of one.
     pub(super) fn take_revisit(&mut self, index: HostIndex) -> Option<Entry> {
         let host = self.hosts.get_mut(index as usize)?;
@@ -162,6 +169,10 @@ impl Frontier {
             Turn::Refresh => host.revisits.pop_first().map(|(_, entry)| entry),
         }
     }
+}
+
+fn is_image(record: &UrlRecord) -> bool {
+    record.visit.as_ref().is_some_and(|facts| facts.content_type.starts_with("image/"))
 }
 
 /// Whether another visit can tell anything: not of what was left out for good.

@@ -19,6 +19,7 @@ use lycosa_types::{Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 pub use codec::{HostRecord, RulesRecord};
 pub use keys::HostSlot;
 
+use crate::course::Amendment;
 use crate::frontier::Done;
 use crate::host_queue::Entry;
 use crate::order::Rank;
@@ -62,6 +63,8 @@ pub struct Changes {
     pub retried: Vec<(HostSlot, Entry)>,
     /// Entries whose rank changed while they waited.
     pub moved: HashMap<UrlKey, Moved>,
+    /// Courses that changed after their visit was handed over.
+    pub amended: HashMap<UrlId, Amendment>,
     pub hosts: Vec<(HostSlot, HostRecord)>,
     pub rules: Vec<(HostSlot, RulesRecord)>,
     pub prints: Vec<(Digest, UrlId)>,
@@ -81,6 +84,7 @@ impl Changes {
         self.queued.is_empty()
             && self.retried.is_empty()
             && self.moved.is_empty()
+            && self.amended.is_empty()
             && self.hosts.is_empty()
             && self.rules.is_empty()
             && self.prints.is_empty()
@@ -220,6 +224,8 @@ impl Store {
             }
             batch.insert(&self.queue, keys::queue(*slot, entry.rank).as_slice(), codec::encode_entry(entry)?);
         }
+        // Each key once: what is amended in the batch of its own visit is written as it stands last.
+        let mut amended_here: HashSet<UrlId> = HashSet::default();
         for visit in done {
             let id = UrlId { partition: visit.slot.partition, key: visit.key };
             batch.insert(&self.urls, id.to_bytes().as_slice(), codec::encode_url(&visit.record)?);
@@ -227,7 +233,11 @@ impl Store {
                 batch.insert(&self.signatures, id.to_bytes().as_slice(), signatures.as_slice());
             }
             if let Some(end) = &visit.course {
-                self.write_course(&mut batch, id, end)?;
+                let amended = changes.amended.get(&id).map(|amendment| {
+                    amended_here.insert(id);
+                    amendment.applied_to(end)
+                });
+                self.write_course(&mut batch, id, amended.as_ref().unwrap_or(end))?;
             }
             if visit.revisit {
                 // It had no place in the queue on disk.
@@ -236,6 +246,11 @@ impl Store {
             // Where it stood at the last commit, if it moved since and ended there.
             if changes.moved.get(&visit.key).and_then(|moved| moved.from) != Some(visit.rank) {
                 batch.remove(&self.queue, keys::queue(visit.slot, visit.rank).as_slice());
+            }
+        }
+        for (id, amendment) in &changes.amended {
+            if !amended_here.contains(id) {
+                self.amend(&mut batch, *id, amendment)?;
             }
         }
         for (slot, record) in &changes.hosts {

@@ -4,7 +4,7 @@ use fjall::OwnedWriteBatch;
 use lycosa_types::{PartitionId, PastVisit, UnixMs, UrlId, UrlRecord};
 
 use super::{Store, StoreError, codec, keys};
-use crate::course::{Course, CourseEnd};
+use crate::course::{Amendment, Course, CourseEnd};
 
 impl Store {
     pub(super) fn write_course(
@@ -23,6 +23,23 @@ impl Store {
         for visit in &end.history {
             let key = keys::past_visit(id, visit.at);
             batch.insert(&self.history, key.as_slice(), codec::encode_past_visit(visit)?);
+        }
+        Ok(())
+    }
+
+    /// Writes what became known about a visit that is on disk already.
+    pub(super) fn amend(
+        &self,
+        batch: &mut OwnedWriteBatch,
+        id: UrlId,
+        amendment: &Amendment,
+    ) -> Result<(), StoreError> {
+        let key = keys::past_visit(id, amendment.at);
+        if let Some(bytes) = self.history.get(&key)? {
+            let mut visit = codec::decode_past_visit(&bytes)?;
+            amendment.apply(&mut visit);
+            batch.insert(&self.history, key.as_slice(), codec::encode_past_visit(&visit)?);
+            batch.insert(&self.courses, id.to_bytes().as_slice(), codec::encode_course(&amendment.course)?);
         }
         Ok(())
     }
