@@ -3,6 +3,7 @@
 //! Pure CPU work on the worker's own thread and buffers. Whatever the response holds, it ends in a [`Judged`].
 
 mod again;
+mod dated;
 mod encoding;
 mod facts;
 mod pictures;
@@ -77,6 +78,8 @@ pub struct Judged {
     pub edges: Option<PageEdges>,
     pub encoded: Option<EncodedVisit>,
     pub counts: LinkCounts,
+    /// Known pages that a sitemap or feed says have changed.
+    pub news: Vec<UrlId>,
     /// How well the page suits the topic, if there is one.
     pub relevance: Option<f32>,
     /// What the visit showed against an earlier one.
@@ -106,6 +109,7 @@ impl Judged {
             edges: None,
             encoded: None,
             counts: LinkCounts::default(),
+            news: Vec::new(),
             relevance: None,
             again: None,
             compared: None,
@@ -458,6 +462,9 @@ impl Judge {
         let (outlinks, _, counts) = links.finish();
         judged.outlinks = outlinks;
         judged.counts = counts;
+        if config.refresh.continuous {
+            judged.news = dated::news(&listing, &config.urls, &config.partitioner(), &self.context.store);
+        }
     }
 }
 

@@ -92,7 +92,7 @@ impl Bookkeeper {
 
     fn end_page(&mut self, result: PageResult, now: UnixMs) -> Result<(), StoreError> {
         let PageResult { host, entry, judged } = result;
-        let Judged { end, outlinks, edges, encoded, counts, again, relevance, .. } = *judged;
+        let Judged { end, outlinks, edges, encoded, counts, again, relevance, news, .. } = *judged;
         self.totals.count_links(&counts);
         let near = end.visit.as_ref().is_some_and(|visit| visit.near_duplicate.is_some());
         let duplicate = end.visit.as_ref().is_some_and(|visit| visit.duplicate_of.is_some());
@@ -124,6 +124,11 @@ impl Bookkeeper {
                 }
                 let found_on = UrlId { partition: done.slot.partition, key };
                 self.admit(&outlinks, found_on, now)?;
+                for id in news {
+                    if let Some(record) = self.store.url(id)? {
+                        self.frontier.revisit(id, record, now)?;
+                    }
+                }
                 self.prospects.apply(&mut self.frontier, edges.as_ref())?;
                 self.end_visit(Ended { done, encoded, edges });
             }
