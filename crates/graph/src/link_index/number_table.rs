@@ -18,7 +18,6 @@ impl NumberTable {
         Self { ids: vec![0; FIRST_SLOTS], numbers: vec![FREE; FIRST_SLOTS], used: 0 }
     }
 
-
     /// The number of a URL, and whether it is new.
     pub fn number(&mut self, id: u64) -> Result<(u32, bool), GraphError> {
         let at = self.find(id);
