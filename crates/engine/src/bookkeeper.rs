@@ -4,8 +4,10 @@
 mod commits;
 mod handout;
 mod intake;
+mod mail;
 mod progress;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
@@ -17,13 +19,13 @@ use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{Frontier, Lease, Store};
 use lycosa_page::MirrorDetector;
-use lycosa_types::{CanonUrl, UrlKey};
+use lycosa_types::UrlKey;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::clock;
 use crate::committer::{Batch, CommitError, Ended};
 use crate::config::LimitConfig;
-use crate::judge::Judged;
+use crate::judge::{JudgeContext, Judged};
 use crate::prospects::Prospects;
 use crate::refresher::Refresher;
 use crate::totals::{Progress, Totals};
@@ -42,17 +44,9 @@ pub const MARK_SWEEP: &str = "sweep";
 /// What reaches the bookkeeper.
 #[derive(Debug)]
 pub enum Event {
-    Finished {
-        worker: usize,
-        batch: Vec<Finished>,
-    },
-    Committed {
-        epoch: u64,
-        archived_bytes: u64,
-    },
+    Finished { worker: usize, batch: Vec<Finished> },
+    Committed { epoch: u64, archived_bytes: u64 },
     CommitFailed(CommitError),
-    /// Seeds added while the crawl runs.
-    Submit(Vec<CanonUrl>),
 }
 
 /// Why the loop ended.
@@ -86,6 +80,9 @@ pub struct Bookkeeper {
     prospects: Prospects,
     refresher: Refresher,
     store: Arc<Store>,
+    context: Arc<JudgeContext>,
+    inbox: PathBuf,
+    mailbox: mail::Mailbox,
     limits: LimitConfig,
     concurrency: usize,
     per_host: u32,
@@ -123,6 +120,8 @@ pub struct Parts {
     pub prospects: Prospects,
     pub refresher: Refresher,
     pub store: Arc<Store>,
+    pub context: Arc<JudgeContext>,
+    pub inbox: PathBuf,
     pub limits: LimitConfig,
     pub concurrency: usize,
     pub per_host: u32,
@@ -145,6 +144,9 @@ impl Bookkeeper {
             prospects: parts.prospects,
             refresher: parts.refresher,
             store: parts.store,
+            context: parts.context,
+            inbox: parts.inbox,
+            mailbox: mail::Mailbox::default(),
             limits: parts.limits,
             concurrency: parts.concurrency,
             per_host: parts.per_host,
@@ -188,6 +190,7 @@ impl Bookkeeper {
                 if let Some(reason) = self.reason_to_stop() {
                     stopping = Some((reason, Instant::now()));
                 } else {
+                    self.look_for_mail(self.is_over())?;
                     self.hand_out(now)?;
                 }
             }

@@ -2,7 +2,7 @@
 //! is told. Disks may stall: this thread is the only one that waits for them.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, SyncSender};
 
 use lycosa_archive::{Archive, ArchiveError, EncodedVisit};
 use lycosa_frontier::store::Mark;
@@ -48,6 +48,8 @@ pub struct Committer {
     pub store: Arc<Store>,
     pub archive: Option<Archive>,
     pub edges: EdgeLog,
+    /// Who indexes what is durable, if anybody.
+    pub follower: Option<SyncSender<Vec<Done>>>,
 }
 
 impl Committer {
@@ -105,6 +107,12 @@ impl Committer {
         let edges_end = self.edges.sync()?;
         marks.push((MARK_EDGES_END, edges_end.to_be_bytes().to_vec()));
         self.store.commit(&done, &changes, &marks)?;
+        if let Some(follower) = &self.follower
+            && follower.send(done).is_err()
+        {
+            // It says itself why it stopped; the crawl does not depend on it.
+            self.follower = None;
+        }
         Ok(archived_bytes)
     }
 }

@@ -48,6 +48,7 @@ pub struct Config {
     pub judging: JudgingConfig,
     pub refresh: RefreshConfig,
     pub archive: ArchiveConfig,
+    pub index: IndexConfig,
     pub partitions: PartitionConfig,
     pub memory: MemoryConfig,
 }
@@ -128,6 +129,20 @@ pub struct ArchiveConfig {
 impl Default for ArchiveConfig {
     fn default() -> Self {
         Self { enabled: true, compression: ArchiveCompression::Gzip, segment_bytes: 1 << 30, revisits: true }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct IndexConfig {
+    pub during_crawl: bool,
+    pub commit_pages: u64,
+    pub commit_s: u64,
+}
+
+impl Default for IndexConfig {
+    fn default() -> Self {
+        Self { during_crawl: false, commit_pages: 20_000, commit_s: 30 }
     }
 }
 

@@ -7,17 +7,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use foldhash::HashSet;
 use lycosa_archive::{Archive, ArchiveError, ArchiveOptions, DurableEnd};
 use lycosa_fetch::{Shared, TlsSetupError};
 use lycosa_frontier::scope::PatternError;
 use lycosa_frontier::store::Mark;
 use lycosa_frontier::{Admission, Discovered, Frontier, PrintTable, Revisits, Scope, Store, StoreError};
 use lycosa_graph::{EdgeLog, EdgeLogError};
-use lycosa_types::{CanonUrl, UnixMs};
+use lycosa_types::{CanonUrl, UnixMs, UrlKey};
 
 use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Parts, Stop};
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
 use crate::config::{Config, ConfigError, LimitConfig};
+use crate::indexing::{Followed, Follower, IndexingError};
 use crate::judge::{JudgeContext, compression};
 use crate::layout::{Layout, write_atomically};
 use crate::near::NearTable;
@@ -28,7 +30,7 @@ use crate::totals::{Progress, Totals};
 use crate::{clock, rules, worker};
 
 /// Marks in the state.
-const MARK_SEEDS: &str = "seeds";
+pub(crate) const MARK_SEEDS: &str = "seeds";
 
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
@@ -48,6 +50,8 @@ pub enum CrawlError {
     Tls(#[from] TlsSetupError),
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    #[error(transparent)]
+    Index(#[from] IndexingError),
     #[error("the crawl stopped because it could not save its work: {0}")]
     Commit(#[from] CommitError),
 }
@@ -57,6 +61,8 @@ pub enum CrawlError {
 pub struct CrawlEnd {
     pub stop: Stop,
     pub report: Report,
+    /// What was indexed on the way, if that was wanted.
+    pub index: Option<Followed>,
 }
 
 /// A crawl that is open and ready to run.
@@ -120,7 +126,7 @@ impl Crawl {
         std::fs::create_dir_all(&layout.root).map_err(io(layout.root.clone()))?;
         std::fs::create_dir_all(layout.graph()).map_err(io(layout.graph()))?;
         let store = Arc::new(Store::open(&layout.state(), config.store_bytes())?);
-        let seeds = merge_seeds(&store, seeds)?;
+        let seeds = merged_seeds(&store, seeds)?;
         if seeds.is_empty() {
             return Err(CrawlError::NoSeeds);
         }
@@ -159,8 +165,7 @@ impl Crawl {
         }
         // Seeds are durable before anything else happens, together with the mark that a crawl is under way.
         let changes = frontier.take_changes();
-        let names: Vec<&str> = seeds.iter().map(CanonUrl::as_str).collect();
-        marks.push((MARK_SEEDS, names.join("\n").into_bytes()));
+        marks.push((MARK_SEEDS, seeds_mark(&seeds)));
         store.commit(&[], &changes, &marks)?;
         frontier.committed(changes.epoch);
         let scope = Scope::new(config.scope_options(), &seeds)?;
@@ -168,15 +173,7 @@ impl Crawl {
         let near = NearTable::load(&store, config.judging.least_resemblance, config.prints_bytes())?;
         Ok(Self {
             shared: Shared::new(config.shared_options()?)?,
-            context: Arc::new(JudgeContext {
-                config: config.clone(),
-                scope,
-                prints,
-                near,
-                store: Arc::clone(&store),
-                topic: config.focus.topic(),
-                templates: Mutex::default(),
-            }),
+            context: Arc::new(JudgeContext::new(config.clone(), scope, prints, near, Arc::clone(&store))),
             layout,
             config,
             store,
@@ -205,7 +202,7 @@ impl Crawl {
             prospects,
             refresher,
             totals,
-            committer,
+            mut committer,
             shared,
             handle,
             events,
@@ -226,6 +223,11 @@ impl Crawl {
                 }
             })?);
         }
+        let follower = match config.index.during_crawl && config.archive.enabled {
+            true => Some(Follower::start(&layout, &config, Arc::clone(&store))?),
+            false => None,
+        };
+        committer.follower = follower.as_ref().map(Follower::inbox);
         let (batches, batches_out) = sync_channel(1);
         let commit_events = events_in.clone();
         threads.push(spawn(&layout, "committer".to_owned(), move || {
@@ -237,6 +239,8 @@ impl Crawl {
             prospects,
             refresher,
             store: Arc::clone(&store),
+            context: Arc::clone(&context),
+            inbox: layout.inbox(),
             limits: config.limits.clone(),
             concurrency: config.fetch.concurrency,
             per_host: config.politeness.per_host,
@@ -255,6 +259,7 @@ impl Crawl {
                 tracing::error!("a thread ended by a panic");
             }
         }
+        let index = follower.map(Follower::finish);
         let seconds = started.elapsed().as_secs_f64();
         let (cpu_s, peak_rss_bytes) = process_figures();
         let progress = handle.progress();
@@ -287,7 +292,7 @@ impl Crawl {
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
         write_atomically(&layout.report(), &text)
             .map_err(|source| CrawlError::Io { path: layout.report(), source })?;
-        Ok(CrawlEnd { stop, report })
+        Ok(CrawlEnd { stop, report, index })
     }
 }
 
@@ -315,14 +320,18 @@ pub fn sweep_under_way(store: &Store) -> Result<Option<UnixMs>, StoreError> {
     Ok(<[u8; 8]>::try_from(bytes).ok().map(|bytes| UnixMs(u64::from_be_bytes(bytes))))
 }
 
-fn merge_seeds(store: &Store, new: &[CanonUrl]) -> Result<Vec<CanonUrl>, StoreError> {
+/// The seeds a crawl has, and new ones.
+pub(crate) fn merged_seeds(store: &Store, new: &[CanonUrl]) -> Result<Vec<CanonUrl>, StoreError> {
     let mut seeds = stored_seeds(store)?;
-    for seed in new {
-        if !seeds.contains(seed) {
-            seeds.push(seed.clone());
-        }
-    }
+    let mut known: HashSet<UrlKey> = seeds.iter().map(CanonUrl::key).collect();
+    seeds.extend(new.iter().filter(|seed| known.insert(seed.key())).cloned());
     Ok(seeds)
+}
+
+/// Seeds as they are stored.
+pub(crate) fn seeds_mark(seeds: &[CanonUrl]) -> Vec<u8> {
+    let names: Vec<&str> = seeds.iter().map(CanonUrl::as_str).collect();
+    names.join("\n").into_bytes()
 }
 
 fn open_writers(layout: &Layout, config: &Config, store: Arc<Store>) -> Result<Committer, CrawlError> {
@@ -344,7 +353,7 @@ fn open_writers(layout: &Layout, config: &Config, store: Arc<Store>) -> Result<C
         }
         None => None,
     };
-    Ok(Committer { store, archive, edges: EdgeLog::open(&layout.edges(), edges_end)? })
+    Ok(Committer { store, archive, edges: EdgeLog::open(&layout.edges(), edges_end)?, follower: None })
 }
 
 fn archive_info(config: &Config) -> Vec<(String, String)> {

@@ -8,7 +8,7 @@ mod facts;
 
 use std::borrow::Cow;
 use std::io::Read;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use foldhash::HashMap;
 
@@ -40,7 +40,7 @@ const MAX_SITEMAP_BYTES: u64 = 50 << 20;
 #[derive(Debug)]
 pub struct JudgeContext {
     pub config: Config,
-    pub scope: Scope,
+    scope: RwLock<Arc<Scope>>,
     pub prints: PrintTable,
     pub near: NearTable,
     pub store: Arc<Store>,
@@ -48,6 +48,24 @@ pub struct JudgeContext {
     pub topic: Option<Topic>,
     /// What changes on most pages of a host in the same way.
     pub templates: Mutex<HashMap<HostKey, HostTemplate>>,
+}
+
+impl JudgeContext {
+    pub fn new(config: Config, scope: Scope, prints: PrintTable, near: NearTable, store: Arc<Store>) -> Self {
+        let topic = config.focus.topic();
+        let (scope, templates) = (RwLock::new(Arc::new(scope)), Mutex::default());
+        Self { config, scope, prints, near, store, topic, templates }
+    }
+
+    /// What belongs to the crawl now.
+    pub fn scope(&self) -> Arc<Scope> {
+        Arc::clone(&self.scope.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Seeds came in that widen it.
+    pub fn set_scope(&self, scope: Scope) {
+        *self.scope.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(scope);
+    }
 }
 
 /// Everything that follows from one page visit.
@@ -244,7 +262,7 @@ impl Judge {
         judged.outlinks.redirects = entry.redirects.saturating_add(1);
         if entry.redirects >= config.scope.max_redirects {
             judged.counts.too_deep = 1;
-        } else if let Err(rejection) = self.context.scope.check(&target, entry.depth) {
+        } else if let Err(rejection) = self.context.scope().check(&target, entry.depth) {
             judged.counts.reject(&rejection);
         } else {
             // A redirect leads where the link that led here was meant to lead.
@@ -377,12 +395,13 @@ impl Judge {
         facts.title = clip(extract.title()).into_owned();
         facts.language = clip(extract.lang()).into_owned();
         facts.noindex = directives.noindex;
+        let scope = self.context.scope();
         let base = base_of(&entry.url, extract.base_href(), &config.urls);
         let mut links = LinkCollector::new(
             &entry.url,
             &base,
             &config.urls,
-            &self.context.scope,
+            &scope,
             &mut self.recent,
             entry.depth.saturating_add(1),
         );
@@ -421,14 +440,9 @@ impl Judge {
         let Some(listing) = sitemap::parse(text) else { return };
         let config = &self.context.config;
         let depth = entry.depth.saturating_add(1);
-        let mut links = LinkCollector::new(
-            &entry.url,
-            &entry.url,
-            &config.urls,
-            &self.context.scope,
-            &mut self.recent,
-            depth,
-        );
+        let scope = self.context.scope();
+        let mut links =
+            LinkCollector::new(&entry.url, &entry.url, &config.urls, &scope, &mut self.recent, depth);
         for item in &listing.entries {
             links.add(&item.loc, 1, 1, true, false);
         }

@@ -15,6 +15,7 @@
 //! | [`crawl`] | a crawl: opened, run, reported |
 //! | [`bookkeeper`] | the one thread that owns the frontier |
 //! | [`worker`] | a core's share of fetching and judging |
+//! | [`inbox`] | seeds submitted from outside, also while the crawl runs |
 //! | [`judge`] | from a response to what is remembered and followed |
 //! | [`outlinks`] | a page's links, joined, scoped and keyed |
 //! | [`prospects`] | what is known about waiting URLs, for the orders that follow links |
@@ -22,6 +23,7 @@
 //! | [`refresher`] | pages over time: what another visit adds, and when the next is due |
 //! | [`rules`] | robots.txt: fetched, remembered, asked |
 //! | [`committer`] | group commit: archive, then state |
+//! | [`indexing`] | the full-text index, fed from commits or from the archive |
 //! | [`totals`], [`report`] | what a crawl did, in figures |
 //! | [`reader`] | a crawl directory, read |
 //! | [`why`] | what happened to one URL, and why |
@@ -31,6 +33,8 @@ pub mod clock;
 pub mod committer;
 pub mod config;
 pub mod crawl;
+pub mod inbox;
+pub mod indexing;
 pub mod judge;
 pub mod layout;
 pub mod near;

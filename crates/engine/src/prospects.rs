@@ -7,7 +7,7 @@ use std::path::Path;
 
 use foldhash::HashMap;
 use lycosa_frontier::{Frontier, Order, Signals, StoreError};
-use lycosa_graph::online::{Moved, OnlineImportance, OnlineOptions};
+use lycosa_graph::online::{Moved, OnlineImportance, OnlineOptions, SWEPT_PER_FETCH, Sweeper};
 use lycosa_graph::weight::Weighting;
 use lycosa_graph::{EdgeLogError, PageEdges};
 use lycosa_types::{CanonUrl, HostKey, UrlKey};
@@ -33,6 +33,8 @@ pub struct Prospects {
     order: Order,
     online: Option<OnlineImportance>,
     forward: Option<ForwardLinks>,
+    /// Lets pages fetched earlier hand on what has reached them since.
+    sweeper: Option<Sweeper>,
     moved: Vec<Moved>,
 }
 
@@ -43,9 +45,12 @@ impl Prospects {
             .counts_links()
             .then(|| OnlineImportance::new(OnlineOptions { memory_bytes, ..OnlineOptions::default() }));
         let forward = matches!(order, Order::Pvalue | Order::ForwardLink).then(ForwardLinks::default);
-        let mut prospects = Self { order, online, forward, moved: Vec::new() };
+        let mut prospects = Self { order, online, forward, sweeper: None, moved: Vec::new() };
         if let Some(online) = &mut prospects.online {
             online.replay(edge_log, Weighting::Attributes)?;
+            if order == Order::BestFirst {
+                prospects.sweeper = Some(Sweeper::open(edge_log, Weighting::Attributes)?);
+            }
         }
         Ok(prospects)
     }
@@ -82,6 +87,12 @@ impl Prospects {
             let links =
                 edges.edges.iter().map(|edge| (edge.target, Weighting::Attributes.of(edge.attributes)));
             online.fetched_weighted(edges.source, links, &mut self.moved);
+            if let Some(sweeper) = &mut self.sweeper
+                && let Err(error) = sweeper.run(SWEPT_PER_FETCH, online, &mut self.moved)
+            {
+                tracing::warn!(%error, "the edge log cannot be swept; importance stays as links were first met");
+                self.sweeper = None;
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use lycosa_archive::{HttpResponse, ReadError, ReadLimits, Record, SpanReader, http_response};
 use lycosa_frontier::{Course, Store, StoreError};
@@ -109,11 +110,11 @@ fn fields_named(head: &[u8], name: &[u8]) -> Vec<usize> {
     starts.filter(is_named).collect()
 }
 
-/// A crawl that is not running, opened for reading.
+/// A crawl that is not running, or one of this process, opened for reading.
 pub struct CrawlReader {
     pub layout: Layout,
     pub config: Config,
-    pub store: Store,
+    pub store: Arc<Store>,
     /// Keeps the last segment open between two pages.
     spans: RefCell<SpanReader>,
 }
@@ -125,12 +126,17 @@ impl CrawlReader {
         }
         let config = Config::load(&layout.config())?;
         let store = match Store::open(&layout.state(), config.store_bytes()) {
-            Ok(store) => store,
+            Ok(store) => Arc::new(store),
             Err(StoreError::InUse(_)) => return Err(ReaderError::Running(layout.root)),
             Err(error) => return Err(error.into()),
         };
+        Ok(Self::of_running(layout, config, store))
+    }
+
+    /// Reads beside a crawl of this process, whose store it shares.
+    pub fn of_running(layout: Layout, config: Config, store: Arc<Store>) -> Self {
         let spans = RefCell::new(SpanReader::new(&layout.archive(), ReadLimits::default()));
-        Ok(Self { layout, config, store, spans })
+        Self { layout, config, store, spans }
     }
 
     /// What the crawl did so far.

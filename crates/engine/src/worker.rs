@@ -154,7 +154,7 @@ impl Worker {
     }
 
     fn within_scope(&self, sitemaps: &[String]) -> Vec<CanonUrl> {
-        let JudgeContext { config, scope, .. } = &*self.context;
+        let (config, scope) = (&self.context.config, self.context.scope());
         if !config.robots.sitemaps {
             return Vec::new();
         }

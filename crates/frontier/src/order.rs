@@ -78,7 +78,7 @@ const STEPS: f32 = 4.0;
 const DOUBLINGS: f32 = 64.0;
 
 /// Pages of a host that count as fetched, and as known, before the first one is.
-const UNSEEN: f32 = 0.3;
+const UNSEEN: f32 = 0.1;
 
 /// Priorities of the pvalue order lie below this.
 pub const PVALUE_STEPS: u32 = 4096;

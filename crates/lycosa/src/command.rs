@@ -19,5 +19,6 @@ pub mod search;
 pub mod seeds;
 pub mod settings;
 pub mod status;
+pub mod submit;
 pub mod topic;
 pub mod why;

@@ -45,6 +45,8 @@ enum Command {
     Crawl(Box<command::crawl::CrawlArgs>),
     /// Visit every known page again and store what changed
     Refresh(Box<command::refresh::RefreshArgs>),
+    /// Add seeds to a crawl, also while it runs
+    Submit(command::submit::SubmitArgs),
     /// Tell where a crawl is, while it runs or afterwards
     Status(command::status::StatusArgs),
     /// Tell what happened to a URL, and why
@@ -83,6 +85,7 @@ fn main() -> std::process::ExitCode {
     let result = match cli.command {
         Command::Crawl(args) => command::crawl::run(*args),
         Command::Refresh(args) => command::refresh::run(*args),
+        Command::Submit(args) => command::submit::run(args),
         Command::Status(args) => command::status::run(args),
         Command::Why(args) => command::why::run(args),
         Command::History(args) => command::history::run(args),

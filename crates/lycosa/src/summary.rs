@@ -1,5 +1,6 @@
 //! A report for people: what a crawl did, in some twenty lines.
 
+use lycosa_engine::indexing::Followed;
 use lycosa_engine::{Layout, Report, Totals};
 
 use crate::figures::{byte_rate, bytes, count, duration, instant, plural, rate};
@@ -93,6 +94,12 @@ pub fn refresh_text(report: &Report) -> String {
     format!("{}\n\n{}what the visits showed\n{}", headline(report), table.text(0), figures(lines, 2))
 }
 
+/// What was indexed on the way.
+pub fn indexed(index: &Followed) -> String {
+    let text = bytes(index.fed.text_bytes);
+    format!("indexed {} with {text} of text\n", plural(index.fed.put, "page", "pages"))
+}
+
 /// Why the crawl stopped, in a sentence.
 pub fn headline(report: &Report) -> String {
     let why = match report.stopped_by.as_str() {
@@ -141,6 +148,7 @@ pub fn next_commands(layout: &Layout, report: &Report) -> String {
     table
         .row(format!("lycosa why URL -d {dir}"), "what happened to a URL, and why")
         .row(format!("lycosa cat URL -d {dir}"), "a page as it was archived")
+        .row(format!("lycosa index -d {dir}"), "make it searchable, or bring the index up to date")
         .row(
             format!("lycosa export -d {dir} --format jsonl"),
             "titles, texts and links (also wacz, warc, urls)",

@@ -3,10 +3,15 @@
 //! Words are compared by their stems (the keyword method's), so that forms of a word count together. A page suits the
 //! topic fully when it uses [`FULL_TERMS`] of the heaviest words as often as texts on a subject do; anchors and URLs are
 //! too short for counting and suit it by what they name at all.
+//!
+//! A word that most pages use says little about any of them. A topic notes on how many of the pages it is asked about each
+//! of its words occurs, and such words lose weight as it learns: an example page may be taken with all its words.
 
 use super::stemmer;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Words of a topic that are kept.
@@ -17,6 +22,8 @@ const FULL_TERMS: usize = 4;
 const FULL_NAMES: usize = 2;
 /// Occurrences in a thousand words at which a word counts half.
 const HALF_PER_MILLE: f32 = 1.5;
+/// Pages after which what was seen begins to count.
+const LEARN_PAGES: f32 = 16.0;
 /// Short pages are counted as if they had this many more words.
 const SHORT_WORDS: f32 = 60.0;
 
@@ -25,8 +32,20 @@ const SHORT_WORDS: f32 = 60.0;
 pub struct Topic {
     /// By hash of the stem: its number and weight.
     terms: HashMap<u64, (u16, f32), FixedState>,
-    full_page: f32,
-    full_name: f32,
+    seen: Arc<Seen>,
+}
+
+/// Pages asked about, and on how many of them each word occurred.
+#[derive(Debug)]
+struct Seen {
+    pages: AtomicU32,
+    with: [AtomicU32; MAX_TERMS],
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { pages: AtomicU32::new(0), with: [const { AtomicU32::new(0) }; MAX_TERMS] }
+    }
 }
 
 impl Topic {
@@ -47,18 +66,30 @@ impl Topic {
                 }
             });
         }
-        let mut weights: Vec<f32> = topic.terms.values().map(|&(_, weight)| weight).collect();
-        weights.sort_unstable_by(|a, b| b.total_cmp(a));
-        topic.full_page = weights.iter().take(FULL_TERMS).sum();
-        topic.full_name = weights.iter().take(FULL_NAMES).sum();
         topic
+    }
+
+    /// What a word weighs by what was seen so far: all of its weight while it is rare, little once every page has it.
+    fn weight(&self, number: u16, weight: f32) -> f32 {
+        let pages = self.seen.pages.load(Relaxed) as f32;
+        let with = self.seen.with[usize::from(number)].load(Relaxed) as f32;
+        let rarity = ((pages + LEARN_PAGES) / (with + 1.0)).ln() / (pages + LEARN_PAGES).ln();
+        weight * rarity.clamp(0.0, 1.0) * rarity.clamp(0.0, 1.0)
+    }
+
+    /// The weight of the `most` heaviest words together.
+    fn full(&self, most: usize) -> f32 {
+        let mut weights: Vec<f32> =
+            self.terms.values().map(|&(number, weight)| self.weight(number, weight)).collect();
+        weights.sort_unstable_by(|a, b| b.total_cmp(a));
+        weights.iter().take(most).sum::<f32>().max(f32::MIN_POSITIVE)
     }
 
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// How well a page with this text suits the topic, 0 to 1.
+    /// How well a page with this text suits the topic, 0 to 1. The page is noted.
     pub fn relevance(&self, text: &str) -> f32 {
         if self.is_empty() {
             return 0.0;
@@ -77,10 +108,15 @@ impl Topic {
             .values()
             .map(|&(number, weight)| {
                 let often = counts[usize::from(number)] as f32 * per_mille;
-                weight * often / (often + HALF_PER_MILLE)
+                self.weight(number, weight) * often / (often + HALF_PER_MILLE)
             })
             .sum();
-        (sum / self.full_page).min(1.0)
+        let relevance = (sum / self.full(FULL_TERMS)).min(1.0);
+        self.seen.pages.fetch_add(1, Relaxed);
+        for (with, _) in self.seen.with.iter().zip(counts).filter(|(_, count)| *count > 0) {
+            with.fetch_add(1, Relaxed);
+        }
+        relevance
     }
 
     /// How much of the topic an anchor, or the words of a URL, names, 0 to 1.
@@ -89,8 +125,11 @@ impl Topic {
             return 0.0;
         }
         let mut sum = 0.0;
-        for_each_stem(text, |stem| sum += self.terms.get(&stem).map_or(0.0, |&(_, weight)| weight));
-        (sum / self.full_name).min(1.0)
+        for_each_stem(text, |stem| {
+            sum += self.terms.get(&stem).map_or(0.0, |&(number, weight)| self.weight(number, weight));
+        });
+        // Most links name nothing of it.
+        if sum == 0.0 { 0.0 } else { (sum / self.full(FULL_NAMES)).min(1.0) }
     }
 
     /// How well a page that is not fetched yet can be expected to suit the topic: by the link's anchor, the text around
@@ -171,6 +210,17 @@ mod tests {
         assert!(link("More", "http://a.org/solar-panel", 0.0) > link("More", "http://a.org/x", 0.0));
         assert!(link("More", "http://a.org/x", 0.9) > link("More", "http://a.org/x", 0.1));
         assert!(link("Solar power", "http://a.org/panels", 1.0) <= 1.0);
+    }
+
+    #[test]
+    fn words_that_every_page_has_lose_their_weight() {
+        let topic = Topic::new(["solar", "river"]);
+        let (solar, river) = ("solar words of this page", "river words of this page");
+        let before = topic.relevance(solar);
+        for _ in 0..200 {
+            topic.relevance(river);
+        }
+        assert!(topic.relevance(river) < 0.3 * topic.relevance(solar), "{before}");
     }
 
     #[test]

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tantivy::collector::{Collector, SegmentCollector};
-use tantivy::columnar::{Column, ColumnValues, StrColumn};
-use tantivy::query::{Scorer, Weight};
-use tantivy::{DocAddress, DocId, DocSet, Score, SegmentOrdinal, SegmentReader};
+use tantivy::columnar::{Cardinality, Column, ColumnValues, StrColumn};
+use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 
-use crate::ranking::{Statics, static_factor};
+use crate::ranking::factors;
 
 /// What results are sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +24,9 @@ pub enum Sort {
 pub struct Hit {
     /// It has all the words.
     pub has_all: bool,
+    /// By the words and the page's importance.
+    pub base: Score,
+    /// The same with what nearness adds.
     pub score: Score,
     pub date: Option<i64>,
     pub group: u64,
@@ -33,7 +35,7 @@ pub struct Hit {
 
 impl Hit {
     /// Better ones come first; equals stand in the order of the index, so that pages of results do not overlap.
-    fn compare(&self, other: &Self, sort: Sort) -> Ordering {
+    pub(crate) fn compare(&self, other: &Self, sort: Sort) -> Ordering {
         let by_date = match sort {
             Sort::Date => other.date.cmp(&self.date),
             Sort::Score => Ordering::Equal,
@@ -60,8 +62,6 @@ pub struct Harvest {
 }
 
 pub struct RankCollector {
-    /// Pages that have all the words.
-    pub all: Option<Box<dyn Weight>>,
     pub sort: Sort,
     /// How many of the best are wanted.
     pub window: usize,
@@ -76,18 +76,16 @@ impl Collector for RankCollector {
         let mut facets = Vec::new();
         for name in FACETS {
             let column = columns.str(name)?;
-            let counts = vec![0; column.as_ref().map_or(0, |column| column.num_terms())];
-            facets.push(Facet { column, counts });
+            facets.push(Facet::new(column));
         }
         Ok(SegmentRank {
             ordinal,
-            all: self.all.as_ref().map(|all| all.scorer(segment, 1.0)).transpose()?,
-            rank: columns.column_first_or_default("rank")?,
-            depth: columns.column_first_or_default("depth")?,
+            prior: columns.column_first_or_default("prior")?,
+            factors: factors(),
             group: columns.column_first_or_default("group")?,
             date: columns.i64("date")?,
             facets,
-            best: Best { hits: Vec::new(), window: self.window, sort: self.sort },
+            best: Best::new(self.window, self.sort),
             scores: Vec::new(),
         })
     }
@@ -98,7 +96,7 @@ impl Collector for RankCollector {
 
     fn merge_fruits(&self, fruits: Vec<Harvest>) -> tantivy::Result<Harvest> {
         let mut merged = Harvest::default();
-        let mut best = Best { hits: Vec::new(), window: self.window, sort: self.sort };
+        let mut best = Best::new(self.window, self.sort);
         for fruit in fruits {
             fruit.hits.into_iter().for_each(|hit| best.push(hit));
             merged.scores.extend(fruit.scores);
@@ -113,16 +111,42 @@ impl Collector for RankCollector {
     }
 }
 
+/// Counts the values of a column.
 struct Facet {
     column: Option<StrColumn>,
+    /// The places of the values, where every page has one.
+    dense: Option<Arc<dyn ColumnValues<u64>>>,
+    /// Every page has the same value.
+    is_constant: bool,
     counts: Vec<u64>,
+}
+
+impl Facet {
+    fn new(column: Option<StrColumn>) -> Self {
+        let values = column.as_ref().map_or(0, |column| column.num_terms());
+        let is_full =
+            column.as_ref().is_some_and(|column| column.ords().get_cardinality() == Cardinality::Full);
+        let dense = column.as_ref().filter(|_| is_full).map(|column| Arc::clone(&column.ords().values));
+        Self { column, dense, is_constant: is_full && values == 1, counts: vec![0; values] }
+    }
+
+    #[inline]
+    fn count(&mut self, doc: DocId) {
+        let value = match (&self.dense, &self.column) {
+            _ if self.is_constant => Some(0),
+            (Some(dense), _) => Some(dense.get_val(doc)),
+            (None, column) => column.as_ref().and_then(|column| column.term_ords(doc).next()),
+        };
+        if let Some(count) = value.and_then(|value| self.counts.get_mut(value as usize)) {
+            *count += 1;
+        }
+    }
 }
 
 pub struct SegmentRank {
     ordinal: SegmentOrdinal,
-    all: Option<Box<dyn Scorer>>,
-    rank: Arc<dyn ColumnValues<f64>>,
-    depth: Arc<dyn ColumnValues<u64>>,
+    prior: Arc<dyn ColumnValues<u64>>,
+    factors: &'static [f32],
     group: Arc<dyn ColumnValues<u64>>,
     date: Column<i64>,
     facets: Vec<Facet>,
@@ -134,23 +158,22 @@ impl SegmentCollector for SegmentRank {
     type Fruit = Harvest;
 
     fn collect(&mut self, doc: DocId, score: Score) {
-        let statics = Statics { rank: self.rank.get_val(doc), depth: self.depth.get_val(doc) };
+        let factor = self.factors.get(self.prior.get_val(doc) as usize).copied().unwrap_or(1.0);
+        // Pages that lack a part have a negative score.
+        let has_all = score >= 0.0;
         // Conditions alone have no score: then importance decides.
-        let score = if score > 0.0 { score } else { 1.0 } * static_factor(statics);
-        let has_all = self.all.as_mut().is_some_and(|all| {
-            let at = all.doc();
-            at == doc || (at < doc && all.seek(doc) == doc)
-        });
+        let score = if score == 0.0 { factor } else { score.abs() * factor };
         self.scores.push(score);
         for facet in &mut self.facets {
-            if let Some(value) = facet.column.as_ref().and_then(|column| column.term_ords(doc).next())
-                && let Some(count) = usize::try_from(value).ok().and_then(|value| facet.counts.get_mut(value))
-            {
-                *count += 1;
-            }
+            facet.count(doc);
+        }
+        let date = if self.best.sort == Sort::Date { self.date.first(doc) } else { None };
+        if self.best.is_worse(has_all, score, date) {
+            return;
         }
         self.best.push(Hit {
             has_all,
+            base: score,
             score,
             date: self.date.first(doc),
             group: self.group.get_val(doc),
@@ -178,9 +201,24 @@ struct Best {
     hits: Vec<Hit>,
     window: usize,
     sort: Sort,
+    /// The last that was kept when the others were dropped: what is worse need not be looked at.
+    last: Option<Hit>,
 }
 
 impl Best {
+    fn new(window: usize, sort: Sort) -> Self {
+        Self { hits: Vec::new(), window, sort, last: None }
+    }
+
+    #[inline]
+    fn is_worse(&self, has_all: bool, score: Score, date: Option<i64>) -> bool {
+        let Some(last) = &self.last else { return false };
+        match self.sort {
+            Sort::Score => (has_all, score) < (last.has_all, last.score),
+            Sort::Date => date < last.date,
+        }
+    }
+
     fn push(&mut self, hit: Hit) {
         self.hits.push(hit);
         if self.hits.len() >= 2 * self.window.max(1) {
@@ -191,7 +229,8 @@ impl Best {
     fn shrink(&mut self) {
         let sort = self.sort;
         if self.hits.len() > self.window && self.window > 0 {
-            self.hits.select_nth_unstable_by(self.window - 1, |a, b| a.compare(b, sort));
+            let (_, last, _) = self.hits.select_nth_unstable_by(self.window - 1, |a, b| a.compare(b, sort));
+            self.last = Some(*last);
         }
         self.hits.truncate(self.window);
     }

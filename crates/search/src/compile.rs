@@ -12,10 +12,12 @@ use tantivy::{Searcher, Term};
 
 use crate::error::SearchError;
 use crate::language::Language;
+use crate::list_query::ListQuery;
 use crate::query::{Filter, Node, QueryError, QueryProblem, TextField};
 use crate::schema::Fields;
 use crate::span_query::{SpanNode, SpanQuery};
 use crate::tokenizer::{QueryTerm, query_terms};
+use crate::word_query::{FieldTerms, FieldWeight, WordQuery};
 use crate::xor_query::XorQuery;
 
 /// A beginning may stand for this many terms of a field.
@@ -27,23 +29,23 @@ const PROXIMITY_WEIGHT: f32 = 0.4;
 /// The score of a page for a word known by its beginning alone.
 const PREFIX_SCORE: f32 = 1.0;
 
-/// How much a match in a field counts.
-pub fn field_weight(field: TextField) -> f32 {
-    match field {
-        TextField::Title => 2.0,
-        TextField::Heading => 0.6,
-        TextField::Text => 1.0,
-        TextField::Anchor => 0.8,
-        TextField::Url => 0.4,
-        TextField::Author => 0.6,
-    }
+/// How much a match in a field counts, for words as for whatever stands in places.
+const fn weight(weight: f32, b: f32) -> FieldWeight {
+    FieldWeight { weight, b }
 }
+const TITLE: FieldWeight = weight(2.5, 0.3);
+const HEADING: FieldWeight = weight(1.0, 0.3);
+const MAIN: FieldWeight = weight(1.0, 0.4);
+const OTHER: FieldWeight = weight(0.3, 0.4);
+const ANCHOR: FieldWeight = weight(0.8, 0.3);
+const URL: FieldWeight = weight(0.4, 0.3);
+const AUTHOR: FieldWeight = weight(0.8, 0.3);
 
 /// A query ready to run.
 pub struct Compiled {
     pub query: Box<dyn Query>,
-    /// Pages that have all the parts that stand side by side; none where there is one part.
-    pub all: Option<Box<dyn Query>>,
+    /// More score for words that are near each other: asked of the best pages alone, because it is dear.
+    pub nearness: Option<Box<dyn Query>>,
 }
 
 pub struct Compiler<'s> {
@@ -59,27 +61,47 @@ type Queries = Vec<(Occur, Box<dyn Query>)>;
 
 impl Compiler<'_> {
     pub fn compile(&self, node: &Node) -> Result<Compiled, SearchError> {
-        let mut query = self.node(node, None)?;
-        let mut all = None;
-        if let Node::List(parts) = node {
-            let wanted: Vec<&Node> = parts.iter().filter(|part| !part.is_condition()).collect();
-            if wanted.len() > 1 {
-                let each = wanted.iter().map(|part| self.node(part, None)).collect::<Result<_, _>>()?;
-                all = Some(Box::new(BooleanQuery::intersection(each)) as Box<dyn Query>);
-                let mut clauses: Queries = vec![(Occur::Must, query)];
-                for pair in wanted.windows(2) {
-                    clauses.extend(self.proximity(pair)?.map(|near| (Occur::Should, near)));
-                }
-                query = Box::new(BooleanQuery::new(clauses));
+        let Node::List(parts) = node else {
+            return Ok(Compiled { query: self.node(node, None)?, nearness: None });
+        };
+        let wanted: Vec<&Node> = parts.iter().filter(|part| !part.is_condition()).collect();
+        let mut near: Vec<Box<dyn Query>> = Vec::new();
+        for pair in wanted.windows(2) {
+            near.extend(self.proximity(pair)?);
+        }
+        let query = self.list(parts, None, |parts| Box::new(ListQuery { parts }))?;
+        let nearness = (!near.is_empty()).then(|| Box::new(BooleanQuery::union(near)) as Box<dyn Query>);
+        Ok(Compiled { query, nearness })
+    }
+
+    /// Parts side by side; `join` makes one of those that are wanted.
+    fn list(
+        &self,
+        parts: &[Node],
+        field: Option<TextField>,
+        join: impl FnOnce(Vec<Box<dyn Query>>) -> Box<dyn Query>,
+    ) -> Result<Box<dyn Query>, SearchError> {
+        let mut clauses: Queries = Vec::new();
+        let mut wanted = Vec::new();
+        for part in parts {
+            if part.is_condition() {
+                clauses.push(self.condition(part, field)?);
+            } else {
+                wanted.push(self.node(part, field)?);
             }
         }
-        Ok(Compiled { query, all })
+        if wanted.len() > 1 {
+            clauses.push((Occur::Must, join(wanted)));
+        } else {
+            clauses.extend(wanted.into_iter().map(|only| (Occur::Must, only)));
+        }
+        Ok(self.all_of(clauses))
     }
 
     /// More score for two words that are near each other in the text; such pages match already.
     fn proximity(&self, pair: &[&Node]) -> Result<Option<Box<dyn Query>>, SearchError> {
         let [left @ Node::Word(_), right @ Node::Word(_)] = pair else { return Ok(None) };
-        let field = self.field(TextField::Text);
+        let field = self.fields.body;
         let near = SpanNode::Near {
             distance: PROXIMITY_WORDS,
             left: Box::new(self.span(left, field)?),
@@ -110,21 +132,7 @@ impl Compiler<'_> {
                 let parts = parts.iter().map(|part| self.node(part, field)).collect::<Result<_, _>>()?;
                 Box::new(XorQuery { parts })
             }
-            Node::List(parts) => {
-                let mut clauses = Vec::new();
-                let mut wanted = Vec::new();
-                for part in parts {
-                    if part.is_condition() {
-                        clauses.push(self.condition(part, field)?);
-                    } else {
-                        wanted.push(self.node(part, field)?);
-                    }
-                }
-                if !wanted.is_empty() {
-                    clauses.push((Occur::Must, Box::new(BooleanQuery::union(wanted)) as Box<dyn Query>));
-                }
-                self.all_of(clauses)
-            }
+            Node::List(parts) => self.list(parts, field, |parts| Box::new(BooleanQuery::union(parts)))?,
         })
     }
 
@@ -145,7 +153,13 @@ impl Compiler<'_> {
         if clauses.iter().all(|(occur, _)| *occur == Occur::MustNot) {
             clauses.push((Occur::Must, Box::new(ConstScoreQuery::new(Box::new(AllQuery), 0.0))));
         }
-        Box::new(BooleanQuery::new(clauses))
+        match clauses.pop() {
+            Some((Occur::Must, only)) if clauses.is_empty() => only,
+            last => {
+                clauses.extend(last);
+                Box::new(BooleanQuery::new(clauses))
+            }
+        }
     }
 
     fn filter(&self, filter: &Filter) -> Box<dyn Query> {
@@ -169,23 +183,33 @@ impl Compiler<'_> {
     /// Something with places in a text, in one field or in any.
     fn places(&self, node: &Node, field: Option<TextField>) -> Result<Box<dyn Query>, SearchError> {
         let named = field.map(|field| [field]);
-        let fields: &[TextField] = named.as_ref().map_or(&TextField::ALL, |one| one);
+        let named: &[TextField] = named.as_ref().map_or(&TextField::ALL, |one| one);
+        let mut word = WordQuery { fields: Vec::new() };
         let mut each: Vec<Box<dyn Query>> = Vec::new();
-        for &field in fields {
-            let index_field = self.field(field);
-            let query: Box<dyn Query> = match self.span(node, index_field)? {
+        for (field, weight) in named.iter().flat_map(|field| self.index_fields(*field)) {
+            let query: Box<dyn Query> = match self.span(node, field)? {
                 SpanNode::Terms(terms) if terms.is_empty() => continue,
                 SpanNode::Terms(terms) if matches!(node, Node::Prefix(_)) => {
                     Box::new(ConstScoreQuery::new(Box::new(TermSetQuery::new(terms)), PREFIX_SCORE))
                 }
-                SpanNode::Terms(terms) => BooleanQueryOf(terms).into_query(),
-                node => Box::new(SpanQuery { field: index_field, node }),
+                SpanNode::Terms(terms) => {
+                    word.fields.push(FieldTerms { field, weight, terms });
+                    continue;
+                }
+                node => Box::new(SpanQuery { field, node }),
             };
-            each.push(Box::new(BoostQuery::new(query, field_weight(field))));
+            each.push(Box::new(BoostQuery::new(query, weight.weight)));
         }
-        Ok(match each.len() {
-            0 => Box::new(EmptyQuery),
-            _ => Box::new(BooleanQuery::union(each)),
+        if !word.fields.is_empty() {
+            each.push(Box::new(word));
+        }
+        Ok(match each.pop() {
+            None => Box::new(EmptyQuery),
+            Some(only) if each.is_empty() => only,
+            Some(last) => {
+                each.push(last);
+                Box::new(BooleanQuery::union(each))
+            }
         })
     }
 
@@ -263,31 +287,16 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn field(&self, field: TextField) -> Field {
+    /// The fields of the index behind a field of the language.
+    fn index_fields(&self, field: TextField) -> Vec<(Field, FieldWeight)> {
+        let fields = self.fields;
         match field {
-            TextField::Title => self.fields.title,
-            TextField::Heading => self.fields.headings,
-            TextField::Text => self.fields.body,
-            TextField::Anchor => self.fields.anchor,
-            TextField::Url => self.fields.url,
-            TextField::Author => self.fields.author,
-        }
-    }
-}
-
-/// Any of some terms.
-struct BooleanQueryOf(Vec<Term>);
-
-impl BooleanQueryOf {
-    fn into_query(self) -> Box<dyn Query> {
-        let mut each: Vec<Box<dyn Query>> = self
-            .0
-            .into_iter()
-            .map(|term| Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)) as Box<dyn Query>)
-            .collect();
-        match each.len() {
-            1 => each.pop().unwrap_or_else(|| Box::new(EmptyQuery)),
-            _ => Box::new(BooleanQuery::union(each)),
+            TextField::Title => vec![(fields.title, TITLE)],
+            TextField::Heading => vec![(fields.headings, HEADING)],
+            TextField::Text => vec![(fields.body, MAIN), (fields.other, OTHER)],
+            TextField::Anchor => vec![(fields.anchor, ANCHOR)],
+            TextField::Url => vec![(fields.url, URL)],
+            TextField::Author => vec![(fields.author, AUTHOR)],
         }
     }
 }

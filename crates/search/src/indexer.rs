@@ -3,17 +3,20 @@
 //! Promises: after a crash the index is as the last commit left it, pages and mark together, so that feeding on from the
 //! mark neither misses nor doubles a page; putting a page replaces the one under its key, within a commit as well.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::LockError;
 use tantivy::schema::document::TantivyDocument;
-use tantivy::{Index, IndexWriter, TantivyError, Term};
+use tantivy::store::{Compressor, ZstdCompressor};
+use tantivy::{Index, IndexSettings, IndexWriter, TantivyError, Term};
 
 use crate::error::SearchError;
 use crate::language::Language;
 use crate::page_doc::{Change, PageDoc, PageKey};
+use crate::ranking::Statics;
 use crate::schema::{FORMAT, Fields, TOKENIZER, schema, short_type, tags};
 use crate::tokenizer::{PageTokenizer, marked};
 
@@ -23,6 +26,12 @@ pub const WRITER_BYTES: usize = 128 << 20;
 const WRITER_THREADS: usize = 2;
 /// Changes between two commits: what a crash costs at most.
 pub const CHANGES_PER_COMMIT: u64 = 50_000;
+/// Beyond this many pages an indexer no longer knows by heart which ones it has put.
+const MAX_KNOWN: usize = 4 << 20;
+/// How hard stored texts are compressed.
+const STORE_LEVEL: i32 = 6;
+/// Texts that are compressed together: more make it smaller, and a result dearer to show.
+const STORE_BLOCK_BYTES: usize = 64 << 10;
 /// Longer texts are cut.
 pub const MAX_TEXT_BYTES: usize = 4 << 20;
 /// The part of a text whose words become known to the spelling.
@@ -57,6 +66,9 @@ pub struct Indexer {
     mark: Mark,
     fed: Fed,
     pending: u64,
+    /// All pages of an index that began empty, while they are few: what is not among them need not be replaced, and a
+    /// page that is merely added costs a third less.
+    known: Option<HashSet<PageKey>>,
 }
 
 /// Opens the index of a directory; `None` where there is none.
@@ -88,7 +100,15 @@ impl Indexer {
                 std::fs::create_dir_all(dir)?;
                 let (schema, fields) = schema();
                 let directory = MmapDirectory::open(dir).map_err(TantivyError::from)?;
-                let index = Index::open_or_create(directory, schema)?;
+                // The text is kept for snippets: half the size of what the quicker default makes of it.
+                let settings = IndexSettings {
+                    docstore_compression: Compressor::Zstd(ZstdCompressor {
+                        compression_level: Some(STORE_LEVEL),
+                    }),
+                    docstore_blocksize: STORE_BLOCK_BYTES,
+                    ..IndexSettings::default()
+                };
+                let index = Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
                 index.tokenizers().register(TOKENIZER, PageTokenizer);
                 (index, fields, Mark::default())
             }
@@ -99,7 +119,9 @@ impl Indexer {
             }
             other => other?,
         };
-        Ok(Self { index, fields, writer, mark, fed: Fed::default(), pending: 0 })
+        let is_empty = index.searchable_segment_metas()?.is_empty();
+        let known = is_empty.then(HashSet::new);
+        Ok(Self { index, fields, writer, mark, fed: Fed::default(), pending: 0, known })
     }
 
     /// Makes an empty index in place of what is there.
@@ -146,9 +168,17 @@ impl Indexer {
     pub fn apply(&mut self, change: Change) -> Result<(), SearchError> {
         match change {
             Change::Put(page) => {
-                self.delete(page.key);
+                if self.may_have(page.key) {
+                    self.delete(page.key);
+                }
+                match &mut self.known {
+                    Some(known) if known.len() < MAX_KNOWN => {
+                        known.insert(page.key);
+                    }
+                    _ => self.known = None,
+                }
                 self.fed.put += 1;
-                self.fed.text_bytes += page.text.len() as u64;
+                self.fed.text_bytes += (page.text.len() + page.other.len()) as u64;
                 self.writer.add_document(document(&self.fields, &page))?;
             }
             Change::Delete(key) => {
@@ -160,8 +190,28 @@ impl Indexer {
         Ok(())
     }
 
+    /// Whether a page may be in the index; only where it is no can one be sure.
+    fn may_have(&self, key: PageKey) -> bool {
+        self.known.as_ref().is_none_or(|known| known.contains(&key))
+    }
+
+    /// Removes a page if it may be there, and says whether it may.
+    pub fn remove(&mut self, key: PageKey) -> bool {
+        let may_be_there = self.may_have(key);
+        if may_be_there {
+            self.delete(key);
+            self.pending += 1;
+        }
+        may_be_there
+    }
+
     fn delete(&mut self, key: PageKey) {
         self.writer.delete_term(Term::from_field_bytes(self.fields.key, &key.0));
+    }
+
+    /// What was done so far.
+    pub fn fed(&self) -> Fed {
+        self.fed
     }
 
     /// Makes everything taken in durable, together with the mark.
@@ -230,6 +280,9 @@ fn document(fields: &Fields, page: &PageDoc) -> TantivyDocument {
     doc.add_text(fields.title, marked(language, &page.title));
     doc.add_text(fields.headings, marked(language, &page.headings));
     doc.add_text(fields.body, marked(language, clip(&page.text, MAX_TEXT_BYTES)));
+    if !page.other.is_empty() {
+        doc.add_text(fields.other, marked(language, clip(&page.other, MAX_TEXT_BYTES)));
+    }
     for anchor in page.anchors.iter().take(MAX_ANCHORS) {
         doc.add_text(fields.anchor, marked(language, anchor));
     }
@@ -244,8 +297,7 @@ fn document(fields: &Fields, page: &PageDoc) -> TantivyDocument {
     if let Some(date) = page.date_s() {
         doc.add_i64(fields.date, date);
     }
-    doc.add_f64(fields.rank, if page.rank.is_finite() { page.rank.max(0.0) } else { 0.0 });
-    doc.add_u64(fields.depth, u64::from(page.depth));
+    doc.add_u64(fields.prior, Statics { rank: page.rank, depth: u64::from(page.depth) }.code());
     doc.add_u64(fields.group, page.duplicate_of.unwrap_or(page.key).low());
     doc.add_u64(fields.version, page.version);
     doc.add_text(fields.site, page.site.to_ascii_lowercase());

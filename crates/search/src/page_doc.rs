@@ -21,8 +21,10 @@ pub struct PageDoc {
     pub title: String,
     /// The texts of its headings, one per line.
     pub headings: String,
-    /// The visible text.
+    /// The main text: what the page is about.
     pub text: String,
+    /// The rest of the visible text: navigation, notes, footers.
+    pub other: String,
     /// The texts of links that point to it.
     pub anchors: Vec<String>,
     /// A language tag such as `en-GB`.
@@ -55,6 +57,7 @@ impl PageDoc {
             title: String::new(),
             headings: String::new(),
             text: String::new(),
+            other: String::new(),
             anchors: Vec::new(),
             language: String::new(),
             content_type: String::new(),

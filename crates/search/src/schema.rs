@@ -3,10 +3,10 @@
 //! | field | holds | used for |
 //! | --- | --- | --- |
 //! | `key` | the page's key | replacing, deleting |
-//! | `title` `headings` `body` `anchor` `url` `author` | text, cut by [`crate::tokenizer`] | matching, with positions; `title`, `body` and `url` are stored |
+//! | `title` `headings` `body` `other` `anchor` `url` `author` | text, cut by [`crate::tokenizer`] | matching, with positions; `title`, `body`, `url` and `author` are stored |
 //! | `word` | title, headings and the beginning of the text, not stemmed | spelling, suggestions |
 //! | `tag` | `site:HOST` and every parent domain, `type:…`, `lang:…` | conditions |
-//! | `date` `rank` `depth` `group` `version` | columns | order, scores, collapsing, skipping what has not changed |
+//! | `date` `prior` `group` `version` | columns | order, importance and depth ([`crate::ranking`]), collapsing, skipping what has not changed |
 //! | `site` `lang` `type` | columns | facets |
 
 use tantivy::schema::{
@@ -14,7 +14,7 @@ use tantivy::schema::{
 };
 
 /// Written into every commit; an index of another format has to be made anew.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 pub(crate) const TOKENIZER: &str = "lycosa";
 
@@ -24,14 +24,14 @@ pub struct Fields {
     pub title: Field,
     pub headings: Field,
     pub body: Field,
+    pub other: Field,
     pub anchor: Field,
     pub url: Field,
     pub author: Field,
     pub word: Field,
     pub tag: Field,
     pub date: Field,
-    pub rank: Field,
-    pub depth: Field,
+    pub prior: Field,
     pub group: Field,
     pub version: Field,
     pub site: Field,
@@ -57,14 +57,14 @@ pub fn schema() -> (Schema, Fields) {
         title: builder.add_text_field("title", kept.clone()),
         headings: builder.add_text_field("headings", searched.clone()),
         body: builder.add_text_field("body", kept.clone()),
+        other: builder.add_text_field("other", searched.clone()),
         anchor: builder.add_text_field("anchor", searched.clone()),
         url: builder.add_text_field("url", kept),
         author: builder.add_text_field("author", searched.set_stored()),
         word: builder.add_text_field("word", TextOptions::default().set_indexing_options(listed)),
         tag: builder.add_text_field("tag", STRING),
         date: builder.add_i64_field("date", column.clone().set_indexed().set_stored()),
-        rank: builder.add_f64_field("rank", column.clone()),
-        depth: builder.add_u64_field("depth", column.clone()),
+        prior: builder.add_u64_field("prior", column.clone()),
         group: builder.add_u64_field("group", column.clone()),
         version: builder.add_u64_field("version", column),
         site: builder.add_text_field("site", facet.clone()),

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
-use tantivy::query::EnableScoring;
+use tantivy::query::{EnableScoring, Weight};
 use tantivy::schema::Value;
 use tantivy::schema::document::TantivyDocument;
-use tantivy::{DocAddress, IndexReader, Searcher};
+use tantivy::{DocAddress, DocSet, IndexReader, Searcher};
 
 use crate::collector::{Harvest, Hit, RankCollector, Sort};
 use crate::compile::{Compiled, Compiler};
@@ -16,7 +16,7 @@ use crate::error::SearchError;
 use crate::indexer::open_index;
 use crate::language::Language;
 use crate::query::{Node, parse};
-use crate::ranking::{depth_factor, rank_factor};
+use crate::ranking::{Statics, depth_factor, rank_factor, static_factor};
 use crate::schema::Fields;
 use crate::snippet::{Snippet, Wanted};
 use crate::tokenizer::{language_of, plain};
@@ -27,6 +27,10 @@ pub const HIDDEN_BELOW: f32 = 0.1;
 pub const MAX_LIMIT: usize = 1000;
 /// Results that can be paged through.
 pub const MAX_OFFSET: usize = 10_000;
+/// The best pages by their words, whose order nearness may change.
+const RESCORED: usize = 1000;
+/// Threads that share the segments of an index when it is asked.
+const MAX_THREADS: usize = 8;
 /// Values of a facet that are told.
 const FACET_VALUES: usize = 10;
 /// Other addresses of a result that are told.
@@ -55,6 +59,7 @@ impl Request {
 pub struct Found {
     pub url: String,
     pub title: String,
+    pub author: String,
     pub score: f32,
     /// It has all the words that stand side by side in the query.
     pub has_all: bool,
@@ -74,11 +79,12 @@ pub struct Found {
     pub explanation: Option<Parts>,
 }
 
-/// The parts of a score.
+/// The parts of a score: (words + nearness) × rank factor × depth factor.
 #[derive(Clone, Debug, Serialize)]
 pub struct Parts {
-    /// The score is the product of these three.
     pub words: f32,
+    /// What words of the query that stand near each other add.
+    pub nearness: f32,
     pub rank_factor: f64,
     pub depth_factor: f64,
     pub rank: f64,
@@ -129,7 +135,12 @@ pub struct SearchIndex {
 
 impl SearchIndex {
     pub fn open(dir: &Path) -> Result<Self, SearchError> {
-        let (index, fields, _) = open_index(dir)?.ok_or_else(|| SearchError::NoIndex(dir.to_owned()))?;
+        let (mut index, fields, _) = open_index(dir)?.ok_or_else(|| SearchError::NoIndex(dir.to_owned()))?;
+        let threads =
+            std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
+        if threads > 1 && index.searchable_segment_ids()?.len() > 1 {
+            index.set_multithread_executor(threads)?;
+        }
         Ok(Self { reader: index.reader()?, fields, automata: Default::default(), dir: dir.to_owned() })
     }
 
@@ -160,11 +171,12 @@ impl SearchIndex {
         let compiled = self.compiler(&searcher, &languages, &request.query).compile(&node)?;
         let limit = request.limit.min(MAX_LIMIT);
         let offset = request.offset.min(MAX_OFFSET);
-        let harvest = self.harvest(&searcher, &compiled, request.sort, (offset + limit) * 2 + 50)?;
+        let window = ((offset + limit) * 4).max(RESCORED);
+        let harvest = self.harvest(&searcher, &compiled, request.sort, window)?;
         let best = harvest.scores.iter().copied().fold(0.0, f32::max);
         let floor = if request.all { 0.0 } else { best * HIDDEN_BELOW };
         let hidden = harvest.scores.iter().filter(|score| **score < floor).count() as u64;
-        let shown = collapse(harvest.hits.iter().filter(|hit| hit.score >= floor));
+        let shown = collapse(harvest.hits.iter().filter(|hit| hit.base >= floor));
         let wanted = Wanted::of(&node, &languages);
         let mut results = Vec::new();
         for group in shown.iter().skip(offset).take(limit) {
@@ -198,7 +210,8 @@ impl SearchIndex {
         let languages = languages(&searcher)?;
         let text = query.to_string();
         let compiled = self.compiler(&searcher, &languages, &text).compile(query)?;
-        let harvest = self.harvest(&searcher, &compiled, Sort::Score, limit)?;
+        let mut harvest = self.harvest(&searcher, &compiled, Sort::Score, limit.max(RESCORED))?;
+        harvest.hits.truncate(limit);
         harvest.hits.iter().map(|hit| Ok((self.url(&searcher, hit.address)?, hit.score))).collect()
     }
 
@@ -218,9 +231,13 @@ impl SearchIndex {
         sort: Sort,
         window: usize,
     ) -> Result<Harvest, SearchError> {
-        let scoring = EnableScoring::disabled_from_searcher(searcher);
-        let all = compiled.all.as_ref().map(|all| all.weight(scoring)).transpose()?;
-        Ok(searcher.search(&compiled.query, &RankCollector { all, sort, window })?)
+        let mut harvest = searcher.search(&compiled.query, &RankCollector { sort, window })?;
+        if let Some(nearness) = &compiled.nearness {
+            let weight = nearness.weight(EnableScoring::enabled_from_searcher(searcher))?;
+            add_nearness(searcher, &*weight, &mut harvest.hits)?;
+            harvest.hits.sort_unstable_by(|a, b| a.compare(b, sort));
+        }
+        Ok(harvest)
     }
 
     fn url(&self, searcher: &Searcher, address: DocAddress) -> Result<String, SearchError> {
@@ -237,6 +254,7 @@ impl SearchIndex {
         Ok(Found {
             url: plain(text(self.fields.url)).to_owned(),
             title: plain(text(self.fields.title)).to_owned(),
+            author: plain(text(self.fields.author)).to_owned(),
             score: hit.score,
             has_all: hit.has_all,
             site: text(self.fields.site).to_owned(),
@@ -253,18 +271,39 @@ impl SearchIndex {
     fn explain(&self, searcher: &Searcher, compiled: &Compiled, hit: Hit) -> Result<Parts, SearchError> {
         let detail = compiled.query.explain(searcher, hit.address)?.to_pretty_json();
         let columns = searcher.segment_reader(hit.address.segment_ord).fast_fields();
-        let rank = columns.f64("rank")?.first(hit.address.doc_id).unwrap_or_default();
-        let depth = columns.u64("depth")?.first(hit.address.doc_id).unwrap_or_default();
-        let (rank_factor, depth_factor) = (rank_factor(rank), depth_factor(depth));
+        let statics = Statics::of_code(columns.u64("prior")?.first(hit.address.doc_id).unwrap_or_default());
+        let (rank_factor, depth_factor) = (rank_factor(statics.rank), depth_factor(statics.depth));
+        let factor = rank_factor * depth_factor;
         Ok(Parts {
-            words: (f64::from(hit.score) / (rank_factor * depth_factor)) as f32,
+            words: (f64::from(hit.base) / factor) as f32,
+            nearness: (f64::from(hit.score - hit.base) / factor) as f32,
             rank_factor,
             depth_factor,
-            rank,
-            depth,
+            rank: statics.rank,
+            depth: statics.depth,
             detail: serde_json::from_str(&detail).unwrap_or_default(),
         })
     }
+}
+
+/// Adds to the best pages what is due to words near each other.
+fn add_nearness(searcher: &Searcher, weight: &dyn Weight, hits: &mut [Hit]) -> Result<(), SearchError> {
+    hits.sort_unstable_by_key(|hit| hit.address);
+    for of_segment in hits.chunk_by_mut(|a, b| a.address.segment_ord == b.address.segment_ord) {
+        let Some(first) = of_segment.first() else { continue };
+        let segment = searcher.segment_reader(first.address.segment_ord);
+        let prior = segment.fast_fields().u64("prior")?;
+        let mut scorer = weight.scorer(segment, 1.0)?;
+        for hit in of_segment {
+            let doc = hit.address.doc_id;
+            let at = scorer.doc();
+            if at == doc || (at < doc && scorer.seek(doc) == doc) {
+                hit.score +=
+                    scorer.score() * static_factor(Statics::of_code(prior.first(doc).unwrap_or_default()));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The languages that pages of the index are in, and none.

@@ -19,7 +19,8 @@ impl Bookkeeper {
     pub(super) fn commit_if_due(&mut self) -> Result<(), CommitError> {
         let waiting = self.ended.len();
         let due = waiting >= COMMIT_VISITS || self.last_commit.elapsed() >= COMMIT_EVERY;
-        if !due || self.committing > 0 || (waiting == 0 && !self.frontier.has_changes()) {
+        let nothing = waiting == 0 && !self.frontier.has_changes() && self.mailbox.mark.is_none();
+        if !due || self.committing > 0 || nothing {
             return Ok(());
         }
         self.send_batch(Vec::new())
@@ -28,10 +29,12 @@ impl Bookkeeper {
     fn send_batch(&mut self, mut marks: Vec<Mark>) -> Result<(), CommitError> {
         self.totals.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
         marks.push((MARK_TOTALS, serde_json::to_vec(&self.totals).unwrap_or_default()));
+        let changes = self.frontier.take_changes();
+        marks.extend(self.mail_mark(changes.epoch));
         let batch = Batch {
             ended: std::mem::take(&mut self.ended),
             extra: std::mem::take(&mut self.extra),
-            changes: self.frontier.take_changes(),
+            changes,
             marks,
         };
         self.last_commit = Instant::now();
@@ -71,6 +74,7 @@ impl Bookkeeper {
                     self.committing -= 1;
                     self.totals.archived_bytes += archived_bytes;
                     self.frontier.committed(epoch);
+                    self.mail_committed(epoch);
                 }
                 Ok(Event::CommitFailed(error)) => return Err(error),
                 // A visit that outlived the grace period: it stays queued and is made again.

@@ -47,14 +47,9 @@ impl Bookkeeper {
                     self.committing -= 1;
                     self.totals.archived_bytes += archived_bytes;
                     self.frontier.committed(epoch);
+                    self.mail_committed(epoch);
                 }
                 Event::CommitFailed(error) => return Err(error),
-                Event::Submit(seeds) => {
-                    for seed in seeds {
-                        let found = Found { depth: 0, seed: true, relevance: 1.0 };
-                        self.admit_one(seed.as_str(), seed.key(), found, 0, None, now)?;
-                    }
-                }
             }
             next = self.events.try_recv().ok();
         }
@@ -176,7 +171,7 @@ impl Bookkeeper {
         Ok(())
     }
 
-    fn admit_one(
+    pub(super) fn admit_one(
         &mut self,
         url: &str,
         key: UrlKey,

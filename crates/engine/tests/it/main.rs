@@ -4,7 +4,9 @@
 
 mod coverage;
 mod hostile;
+mod indexing;
 mod kill;
+mod orders;
 mod politeness;
 mod refresh;
 mod site;

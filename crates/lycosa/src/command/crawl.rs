@@ -25,6 +25,7 @@ Examples:
   lycosa crawl seeds.txt --scope any --depth 3 -d wide
   lycosa crawl -d docs --continuous --refresh-budget 2    visit pages again when they are due, until stopped
   lycosa crawl -d docs                 go on with a crawl that was stopped
+  lycosa crawl https://example.org -d docs --index && lycosa search 'web crawler' -d docs
   lycosa crawl http://127.0.0.1:8000/ --allow-net 127.0.0.0/8 --delay 0
 
 Exit codes: 0 nothing is left to fetch, 1 failed, 2 wrong usage, 3 stopped by a limit or a signal with everything saved.";
@@ -72,6 +73,9 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
         writeln!(out, "{}", serde_json::to_string_pretty(&end.report)?)?;
     } else if !args.quiet {
         writeln!(out, "{}", summary::text(&end.report))?;
+        if let Some(index) = &end.index {
+            writeln!(out, "{}", summary::indexed(index))?;
+        }
         write!(out, "{}", summary::next_commands(&layout, &end.report))?;
     }
     out.flush()?;
@@ -90,7 +94,11 @@ pub fn run_watched(crawl: Crawl, layout: Layout, loudness: Loudness) -> Result<C
     let watch = Watch::start(handle, layout, loudness).context("starting the display")?;
     let end = crawl.run();
     watch.finish();
-    Ok(end?)
+    let end = end?;
+    if let Some(failure) = end.index.as_ref().and_then(|index| index.failure.as_ref()) {
+        eprintln!("warning: the index fell behind: {failure}; `lycosa index` brings it up to date");
+    }
+    Ok(end)
 }
 
 /// A crawler on the open web says whom to ask about it.

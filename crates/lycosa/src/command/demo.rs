@@ -1,6 +1,7 @@
 //! `lycosa demo`: a synthetic web on loopback, crawled with the live display, and what the crawl found.
 
 mod findings;
+mod searches;
 
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -12,6 +13,7 @@ use clap::Args;
 use lycosa_engine::bookkeeper::Stop;
 use lycosa_engine::{Config, CrawlReader, Layout, ReaderError, Report};
 use lycosa_frontier::ScopeKind;
+use lycosa_search::index_dir;
 use lycosa_simweb::{Fault, Server, ServerConfig, World, WorldConfig};
 use lycosa_types::CanonUrl;
 use serde::Serialize;
@@ -65,6 +67,7 @@ pub struct DemoArgs {
 struct Whole<'a> {
     report: &'a Report,
     findings: findings::FindingsLine<'a>,
+    searches: &'a [searches::Shown],
 }
 
 pub fn run(args: DemoArgs) -> Result<Exit> {
@@ -92,11 +95,18 @@ pub fn run(args: DemoArgs) -> Result<Exit> {
     server.shutdown();
     let reader = CrawlReader::open(layout)?;
     let found = findings::look(&reader)?;
+    let shown = searches::ask(&reader.layout, found.most_linked.iter().map(|page| page.title.as_str()))?;
     if args.json {
-        let whole = Whole { report: &end.report, findings: found.as_json(&reader)? };
+        let whole = Whole { report: &end.report, findings: found.as_json(&reader)?, searches: &shown };
         writeln!(out, "{}", serde_json::to_string_pretty(&whole)?)?;
     } else {
-        writeln!(out, "{}\n{}", summary::text(&end.report), findings::text(&found, &reader.layout))?;
+        writeln!(
+            out,
+            "{}\n{}\n{}",
+            summary::text(&end.report),
+            searches::text(&shown),
+            findings::text(&found, &reader.layout)
+        )?;
     }
     out.flush()?;
     Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
@@ -123,6 +133,7 @@ fn settings(port: u16) -> Config {
     config.politeness.retry_ms = 200;
     config.politeness.max_tries = 2;
     config.traps.max_queries_per_path = 100;
+    config.index.during_crawl = true;
     config.fetch.allow_net = vec!["127.0.0.0/8".to_owned()];
     config.fetch.resolve = vec![format!("*:80:127.0.0.1:{port}")];
     config
@@ -156,7 +167,7 @@ fn make_room(layout: &Layout) -> Result<()> {
         return Err(error.into());
     }
     // What a crawl leaves and nothing else: whatever else lies here is somebody's own.
-    for path in [layout.state(), layout.archive(), layout.graph()] {
+    for path in [layout.state(), layout.archive(), layout.graph(), index_dir(&layout.root)] {
         remove(&path, |path| std::fs::remove_dir_all(path))?;
     }
     for path in [layout.config(), layout.report(), layout.progress(), dir.join(MARKER)] {

@@ -13,6 +13,9 @@ use lycosa_search::{SearchIndex, index_dir, parse};
 use crate::exit::Exit;
 use crate::output::stdout;
 
+/// More results than this are no ranking any more.
+const MAX_DEPTH: usize = 1_000_000;
+
 const EXAMPLES: &str = "\
 Examples:
   lycosa eval --queries queries.txt --qrels qrels.txt -d docs
@@ -36,6 +39,9 @@ pub struct EvalArgs {
     /// Take the texts as queries with operators instead of plain words
     #[arg(long)]
     pub operators: bool,
+    /// How many results of a query are looked at
+    #[arg(long, value_name = "N", default_value_t = DEPTH, value_parser = depth)]
+    pub depth: usize,
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
@@ -50,7 +56,7 @@ pub fn run(args: EvalArgs) -> Result<Exit> {
     for (number, text) in &queries {
         let text = if args.operators { text.clone() } else { as_words(text) };
         let node = parse(&text).with_context(|| format!("query {number}"))?;
-        let ranked: Vec<String> = index.ranked(&node, DEPTH)?.into_iter().map(|(url, _)| url).collect();
+        let ranked: Vec<String> = index.ranked(&node, args.depth)?.into_iter().map(|(url, _)| url).collect();
         rows.extend(measure(number, &ranked, &judgements).map(|figures| (number.clone(), figures)));
     }
     let each: Vec<Figures> = rows.iter().map(|(_, figures)| figures.clone()).collect();
@@ -73,6 +79,11 @@ pub fn run(args: EvalArgs) -> Result<Exit> {
     }
     out.flush()?;
     Ok(Exit::Done)
+}
+
+fn depth(text: &str) -> Result<usize, String> {
+    let depth = text.parse().ok().filter(|depth| (1..=MAX_DEPTH).contains(depth));
+    depth.ok_or_else(|| format!("a number from 1 to {MAX_DEPTH}"))
 }
 
 fn write_row(name: &str, figures: &Figures, out: &mut dyn Write) -> Result<()> {

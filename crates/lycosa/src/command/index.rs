@@ -1,14 +1,12 @@
 //! `lycosa index`: the full-text index of a crawl, made or brought up to date from its archive.
 
-mod anchors;
-mod feed;
-
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use lycosa_engine::indexing::bring_up_to_date;
 use lycosa_engine::{CrawlReader, Layout};
 use lycosa_search::{Indexer, disk_bytes, index_dir};
 
@@ -46,13 +44,16 @@ pub fn run(args: IndexArgs) -> Result<Exit> {
     let dir = index_dir(&args.data);
     let mut indexer = if args.rebuild { Indexer::rebuild(&dir)? } else { Indexer::open(&dir)? };
     let is_quiet = args.json || !std::io::stderr().is_terminal();
-    let walked = feed::run(&reader, &mut indexer, &mut |pages| {
+    let walked = bring_up_to_date(&reader, &mut indexer, None, &mut |pages| {
         if !is_quiet {
             eprint!("\r{} pages", count(pages));
         }
     })?;
     if !is_quiet {
         eprint!("\r");
+    }
+    for (url, problem) in &walked.unreadable {
+        eprintln!("left out {url}: {problem}");
     }
     let pages = indexer.versions()?.count();
     let fed = indexer.finish()?;
@@ -62,7 +63,7 @@ pub fn run(args: IndexArgs) -> Result<Exit> {
     if args.json {
         let answer = serde_json::json!({
             "pages": pages, "indexed": fed.put, "removed": fed.deleted, "unchanged": walked.unchanged,
-            "unreadable": walked.unreadable, "text_bytes": fed.text_bytes, "index_bytes": index_bytes,
+            "unreadable": walked.unreadable.len(), "page_bytes": walked.page_bytes, "text_bytes": fed.text_bytes, "index_bytes": index_bytes,
             "seconds": seconds,
         });
         writeln!(out, "{answer:#}")?;
@@ -72,7 +73,7 @@ pub fn run(args: IndexArgs) -> Result<Exit> {
         table.row("indexed", format!("{} ({} pages/s)", count(fed.put), rate(fed.put as f64 / seconds)));
         table.row("removed", count(fed.deleted));
         table.row("unchanged", count(walked.unchanged));
-        table.row("unreadable", count(walked.unreadable));
+        table.row("unreadable", count(walked.unreadable.len() as u64));
         let text_rate = byte_rate(fed.text_bytes as f64 / seconds);
         table.row("text", format!("{} ({text_rate})", bytes(fed.text_bytes)));
         table.row("index", bytes(index_bytes));

@@ -23,6 +23,7 @@ Examples:
   lycosa search '\"breadth first\" OR (crawl* NEAR/5 order)' -d docs
   lycosa search 'title:robots -site:old.example.org after:2024' -d docs --sort date
   lycosa search 'spider' -d docs --json | jq -r '.results[].url'
+  lycosa search 'wolf sp' -d docs --suggest
 
 Words, \"phrases\", AND, OR, XOR, NOT or -word, NEAR and NEAR/n, ( ), beginning*, and
 title: heading: text: url: anchor: author: site: type: lang: before: after:";
@@ -59,6 +60,12 @@ pub struct SearchArgs {
     /// Show the parts of each score
     #[arg(long)]
     pub explain: bool,
+    /// Do not search: suggest how what was typed may go on
+    #[arg(long, conflicts_with_all = ["html", "explain", "all", "offset"])]
+    pub suggest: bool,
+    /// Print the results as a piece of HTML
+    #[arg(long, conflicts_with = "json")]
+    pub html: bool,
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
@@ -70,6 +77,9 @@ pub fn run(args: SearchArgs) -> Result<Exit> {
     }
     let index = SearchIndex::open(&index_dir(&args.data))?;
     let query = args.query.join(" ");
+    if args.suggest {
+        return suggest(&index, &query, &args);
+    }
     let request = Request {
         query: query.clone(),
         limit: args.limit,
@@ -91,8 +101,24 @@ pub fn run(args: SearchArgs) -> Result<Exit> {
     let mut out = stdout();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&answer)?)?;
+    } else if args.html {
+        out.write_all(answer.html().as_bytes())?;
     } else {
         write_answer(&answer, &args, &mut out)?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+fn suggest(index: &SearchIndex, typed: &str, args: &SearchArgs) -> Result<Exit> {
+    let suggestions = index.suggest(typed, args.limit)?;
+    let mut out = stdout();
+    if args.json {
+        writeln!(out, "{:#}", serde_json::json!({ "typed": typed, "suggestions": suggestions }))?;
+    } else {
+        for suggestion in &suggestions {
+            writeln!(out, "{}", one_line(suggestion))?;
+        }
     }
     out.flush()?;
     Ok(Exit::Done)
@@ -135,6 +161,9 @@ fn write_answer(answer: &Answer, args: &SearchArgs, out: &mut dyn Write) -> Resu
 }
 
 fn write_notes(found: &Found, out: &mut dyn Write) -> Result<()> {
+    if !found.author.is_empty() {
+        writeln!(out, "   by {}", clip(&one_line(&found.author), TITLE_WIDTH))?;
+    }
     if let Some(date_s) = found.date_s {
         let at = lycosa_types::UnixMs(u64::try_from(date_s).unwrap_or(0).saturating_mul(1000));
         writeln!(out, "   dated {}", instant(at).split('T').next().unwrap_or_default())?;
@@ -148,8 +177,14 @@ fn write_notes(found: &Found, out: &mut dyn Write) -> Result<()> {
     if let Some(parts) = &found.explanation {
         writeln!(
             out,
-            "   score {:.3} = words {:.3} × rank {:.3} ({:.2} of the average) × depth {:.3} ({})",
-            found.score, parts.words, parts.rank_factor, parts.rank, parts.depth_factor, parts.depth
+            "   score {:.3} = (words {:.3} + nearness {:.3}) × rank {:.3} ({:.2} of the average) × depth {:.3} ({})",
+            found.score,
+            parts.words,
+            parts.nearness,
+            parts.rank_factor,
+            parts.rank,
+            parts.depth_factor,
+            parts.depth
         )?;
         for line in serde_json::to_string_pretty(&parts.detail)?.lines() {
             writeln!(out, "     {line}")?;

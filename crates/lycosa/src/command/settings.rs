@@ -131,6 +131,9 @@ pub struct SettingArgs {
     /// Do not write an archive
     #[arg(long)]
     pub no_archive: bool,
+    /// Feed the full-text index on the way, for `lycosa search`
+    #[arg(long, conflicts_with = "no_archive")]
+    pub index: bool,
     /// Open a private network, for instance 127.0.0.0/8; may be repeated
     #[arg(long, value_name = "CIDR")]
     pub allow_net: Vec<String>,
@@ -206,6 +209,7 @@ impl SettingArgs {
         config.robots.obey &= !self.ignore_robots;
         config.robots.sitemaps &= !self.no_sitemaps;
         config.archive.enabled &= !self.no_archive;
+        config.index.during_crawl |= self.index;
     }
 }
 

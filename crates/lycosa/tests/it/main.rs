@@ -8,6 +8,8 @@ mod crawl;
 mod demo;
 mod inspect;
 mod robots;
+mod search;
+mod search_crash;
 mod site;
 mod stop;
 mod usage;

@@ -11,17 +11,18 @@ use lycosa_search::tokenizer::{index_terms, query_terms};
 /// A page as positions of terms.
 pub struct Page<'d> {
     doc: &'d PageDoc,
-    texts: BTreeMap<TextField, BTreeMap<u32, String>>,
+    texts: Vec<(TextField, BTreeMap<u32, String>)>,
 }
 
 impl<'d> Page<'d> {
     pub fn new(doc: &'d PageDoc) -> Self {
         let language = Language::of_tag(&doc.language);
-        let mut texts = BTreeMap::new();
+        let mut texts = Vec::new();
         for (field, values, language) in [
             (TextField::Title, vec![doc.title.as_str()], language),
             (TextField::Heading, vec![doc.headings.as_str()], language),
             (TextField::Text, vec![doc.text.as_str()], language),
+            (TextField::Text, vec![doc.other.as_str()], language),
             (TextField::Anchor, doc.anchors.iter().map(String::as_str).collect(), language),
             (TextField::Url, vec![doc.url.as_str()], language),
             (TextField::Author, vec![doc.author.as_str()], Language::NONE),
@@ -36,7 +37,7 @@ impl<'d> Page<'d> {
                     at += 1;
                 });
             }
-            texts.insert(field, places);
+            texts.push((field, places));
         }
         Self { doc, texts }
     }
@@ -44,10 +45,11 @@ impl<'d> Page<'d> {
     pub fn matches(&self, node: &Node, field: Option<TextField>, languages: &[Language]) -> bool {
         let of = |part: &Node| self.matches(part, field, languages);
         match node {
-            Node::Word(_) | Node::Prefix(_) | Node::Phrase(_) | Node::Near { .. } => TextField::ALL
-                .into_iter()
-                .filter(|f| field.is_none_or(|only| only == *f))
-                .any(|f| self.texts.get(&f).is_some_and(|text| !spans(node, text, languages).is_empty())),
+            Node::Word(_) | Node::Prefix(_) | Node::Phrase(_) | Node::Near { .. } => self
+                .texts
+                .iter()
+                .filter(|(f, _)| field.is_none_or(|only| only == *f))
+                .any(|(_, text)| !spans(node, text, languages).is_empty()),
             Node::Filter(filter) => self.passes(filter),
             Node::Field(inner_field, inner) => self.matches(inner, Some(*inner_field), languages),
             Node::Not(inner) => !of(inner),

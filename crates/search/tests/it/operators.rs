@@ -54,6 +54,7 @@ fn pages() -> Vec<PageDoc> {
             page.title = dice.text(3);
             page.headings = dice.text(3);
             page.text = dice.text(12);
+            page.other = dice.text(4);
             page.anchors = (0..dice.roll(3)).map(|_| format!("{} web", dice.text(2))).collect();
             page.author = dice.text(1);
             page.language = ["en", "de-AT", "", "ja"][dice.roll(4)].to_owned();

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use lycosa_types::{CanonUrl, Digest};
+use lycosa_types::Digest;
 
 /// Texts kept for a page.
 const MAX_TEXTS: usize = 20;
@@ -30,9 +30,8 @@ pub struct Anchors {
 }
 
 impl Anchors {
-    /// Notes a link to a URL in canonical form.
-    pub fn note(&mut self, url: &str, text: &str) {
-        let key = CanonUrl::from_canonical(url.to_owned()).key().low();
+    /// Notes a link to the page under a key.
+    pub fn note(&mut self, key: u64, text: &str) {
         if self.targets.len() >= MAX_TARGETS && !self.targets.contains_key(&key) {
             return;
         }
@@ -60,11 +59,10 @@ impl Anchors {
         if average > 0.0 { f64::from(links) / average } else { 0.0 }
     }
 
-    /// A number that changes when the texts do, or the number of links doubles.
+    /// A number that changes when the texts do.
     pub fn version(&self, key: u64) -> u32 {
         let mut bytes = Vec::new();
         if let Some(target) = self.targets.get(&key) {
-            bytes.extend(target.links.checked_ilog2().unwrap_or(0).to_le_bytes());
             for text in &target.texts {
                 bytes.extend(text.as_bytes());
                 bytes.push(0);
@@ -89,20 +87,19 @@ mod tests {
     #[test]
     fn texts_are_kept_within_bounds() {
         let mut anchors = Anchors::default();
-        let url = "http://example.org/";
-        let key = CanonUrl::from_canonical(url.to_owned()).key().low();
+        let key = 3;
         for number in 0..100 {
-            anchors.note(url, &format!("text {number}{}", "é".repeat(100)));
-            anchors.note(url, "again");
+            anchors.note(key, &format!("text {number}{}", "é".repeat(100)));
+            anchors.note(key, "again");
         }
-        anchors.note("http://example.org/b", "");
+        anchors.note(4, "");
         let texts = anchors.of(key);
         assert_eq!(texts.len(), MAX_TEXTS);
         assert!(texts.iter().all(|text| text.len() <= MAX_TEXT_BYTES));
         assert_eq!(texts.iter().filter(|text| *text == "again").count(), 1);
         assert!(anchors.rank(key) > 1.0 && anchors.rank(7) == 0.0);
         let before = anchors.version(key);
-        anchors.note(url, "again");
+        anchors.note(key, "again");
         assert_eq!(anchors.version(key), before);
     }
 }
