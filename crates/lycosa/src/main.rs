@@ -5,6 +5,7 @@
 //! | [`command`] | one module per command |
 //! | [`display`], [`watch`], [`signals`] | a running crawl: seen, followed from outside, stopped |
 //! | [`document`], [`known_url`] | a page, a URL as data |
+//! | [`link_graph`], [`plot`] | links and ranks of a crawl; line plots |
 //! | [`download`], [`lines`] | what the tools read: a page, lines of URLs |
 //! | [`summary`], [`table`], [`figures`] | what was done, for people |
 //! | [`output`], [`exit`] | standard output, exit codes |
@@ -17,7 +18,9 @@ mod exit;
 mod figures;
 mod known_url;
 mod lines;
+mod link_graph;
 mod output;
+mod plot;
 mod signals;
 mod summary;
 mod table;
@@ -63,6 +66,12 @@ enum Command {
     Search(command::search::SearchArgs),
     /// Measure how well the index answers queries whose answers are known
     Eval(command::eval::EvalArgs),
+    /// Show the links of a page and the pages that link to it
+    Links(command::links::LinksArgs),
+    /// Rank pages by the links between them, or compare how soon crawls found the best
+    Rank(command::rank::RankArgs),
+    /// Choose seeds for a crawl from an earlier one
+    Seeds(command::seeds_from::SeedsArgs),
     /// Write a crawl for other programs: WACZ, WARC, JSON lines
     Export(command::export::ExportArgs),
     /// Print a page as it was archived
@@ -94,6 +103,9 @@ fn main() -> std::process::ExitCode {
         Command::Index(args) => command::index::run(args),
         Command::Search(args) => command::search::run(args),
         Command::Eval(args) => command::eval::run(args),
+        Command::Links(args) => command::links::run(args),
+        Command::Rank(args) => command::rank::run(args),
+        Command::Seeds(args) => command::seeds_from::run(args),
         Command::Export(args) => command::export::run(args),
         Command::Cat(args) => command::cat::run(args),
         Command::Robots(args) => command::robots::run(args),
