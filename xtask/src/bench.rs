@@ -25,7 +25,9 @@ use crate::program;
 use crate::setup;
 use crate::workspace::Workspace;
 
-use self::corpus::{Corpus, work_dir};
+pub use self::corpus::Corpus;
+use self::corpus::work_dir;
+pub use self::machine::describe as describe_machine;
 use self::peers::{Binaries, Peer};
 use self::results::{CorpusResult, Results};
 use self::round::Arena;
@@ -129,6 +131,15 @@ fn binaries(workspace: &Workspace, args: &BenchArgs, with_sim: bool) -> Result<B
         }
     };
     Ok(Binaries { lycosa, simweb })
+}
+
+/// The manuals (or generated pages) behind a server of their own, and the URL to start from.
+pub fn serve(workspace: &Workspace, corpus: Corpus) -> Result<(Nginx, String)> {
+    setup::packages(&[("nginx", &["nginx-light", "nginx"])])?;
+    let (root, _) = corpus.prepare(workspace)?;
+    let server = Nginx::start(&root, &work_dir(workspace).join("nginx"))?;
+    let seed = server.url("/index.html");
+    Ok((server, seed))
 }
 
 /// All programs, turn by turn, on one corpus behind nginx.

@@ -8,6 +8,7 @@ mod licences;
 mod lint;
 mod measure;
 mod nginx;
+mod orders;
 mod packages;
 mod program;
 mod setup;
@@ -59,6 +60,8 @@ enum Task {
     },
     /// Crawlers side by side: pages per second, CPU, memory, coverage
     Bench(bench::BenchArgs),
+    /// One web crawled in every order: how soon each gathers the rank of its pages
+    Orders(orders::OrdersArgs),
     /// Run one program and write down what it cost (the benchmark uses it)
     #[command(hide = true)]
     Measure {
@@ -100,6 +103,7 @@ fn run(task: Task) -> Result<bool> {
             }
         }
         Task::Bench(args) => return bench::run(&workspace, &args).map(|()| true),
+        Task::Orders(args) => return orders::run(&workspace, &args).map(|()| true),
         Task::Measure { limit_seconds, out, line } => {
             measure::run(&line, Duration::try_from_secs_f64(limit_seconds)?, &out)?;
             return Ok(true);

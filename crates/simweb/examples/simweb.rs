@@ -1,6 +1,6 @@
 //! Serves a world from the command line, until standard input closes or a signal ends it.
 //!
-//! `simweb --seed 1 --hosts 100 --pages 10000 --port 0 [--full] [--threads 1] [--time-ms 0] [--ledger FILE] [--truth FILE]`
+//! `simweb --seed 1 --hosts 100 --pages 10000 --port 0 [--full] [--same-host PERCENT] [--threads 1] [--time-ms 0] [--ledger FILE] [--truth FILE]`
 //!
 //! Prints one line with the address, then one with the first seed. A line `time MS` on standard input sets the clock, a
 //! line `ledger` writes the ledger file now.
@@ -31,7 +31,7 @@ fn options() -> Result<Options, String> {
         ledger: None,
         truth: None,
     };
-    let mut latency_ms = 0;
+    let (mut latency_ms, mut same_host) = (0, 82);
     while let Some(name) = arguments.next() {
         if name == "--full" {
             full = true;
@@ -47,6 +47,7 @@ fn options() -> Result<Options, String> {
             "--threads" => rest.threads = number()? as usize,
             "--time-ms" => rest.time_ms = number()?,
             "--latency-ms" => latency_ms = number()?,
+            "--same-host" => same_host = number()?.min(100) as u8,
             "--ledger" => rest.ledger = Some(value),
             "--truth" => rest.truth = Some(value),
             _ => return Err(format!("unknown option {name}")),
@@ -55,6 +56,7 @@ fn options() -> Result<Options, String> {
     rest.config =
         if full { WorldConfig::full(seed, hosts, pages) } else { WorldConfig::clean(seed, hosts, pages) };
     rest.config.latency_ms = latency_ms;
+    rest.config.same_host_percent = same_host;
     Ok(rest)
 }
 

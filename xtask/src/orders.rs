@@ -1,0 +1,195 @@
+//! `cargo xtask orders`: one web crawled in every order; how soon each gathered the rank of its pages, and what it cost.
+//!
+//! Orders differ only while URLs wait, so few requests are under way at a time and hosts need not rest. Breadth-first and
+//! best-first take turns for the comparison of speed. The web is the synthetic one, or the manuals of Debian packages.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::Value;
+
+use crate::bench::{self, Corpus, describe_machine};
+use crate::nginx::Nginx;
+use crate::program;
+use crate::workspace::Workspace;
+
+const ORDERS: [&str; 7] =
+    ["breadth-first", "best-first", "backlink", "pvalue", "forward-link", "location", "depth-first"];
+/// Orders whose speed is compared, turn by turn.
+const TIMED: [&str; 2] = ["breadth-first", "best-first"];
+
+#[derive(Debug, Args)]
+pub struct OrdersArgs {
+    /// Crawl the manuals instead of the synthetic web
+    #[arg(long)]
+    docs: bool,
+    /// Pages of the synthetic web
+    #[arg(long, default_value_t = 200_000)]
+    pages: u32,
+    #[arg(long, default_value_t = 1000)]
+    hosts: u32,
+    /// Links that stay on their host, in percent
+    #[arg(long, default_value_t = 82)]
+    same_host: u8,
+    /// Turns of the orders whose speed is compared
+    #[arg(long, default_value_t = 2)]
+    rounds: usize,
+    /// Use this binary instead of building one
+    #[arg(long)]
+    lycosa: Option<PathBuf>,
+    /// Use this binary of the synthetic web instead of building one
+    #[arg(long)]
+    simweb: Option<PathBuf>,
+}
+
+/// A web that is being served, until this goes away.
+struct Web {
+    seed: String,
+    resolve: Option<String>,
+    _server: Server,
+}
+
+enum Server {
+    Sim(Child),
+    Site { _nginx: Nginx },
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Self::Sim(child) = self {
+            // The end of its input ends it.
+            drop(child.stdin.take());
+            child.wait().ok();
+        }
+    }
+}
+
+pub fn run(workspace: &Workspace, args: &OrdersArgs) -> Result<()> {
+    let build =
+        |arguments: &[&str]| program::run(workspace.cargo().args(["build", "--release"]).args(arguments));
+    let lycosa = match &args.lycosa {
+        Some(path) => std::path::absolute(path)?,
+        None => {
+            build(&["-p", "lycosa"])?;
+            workspace.target.join("release/lycosa")
+        }
+    };
+    let simweb = match &args.simweb {
+        Some(path) => std::path::absolute(path)?,
+        None if args.docs => PathBuf::new(),
+        None => {
+            build(&["-p", "lycosa-simweb", "--example", "simweb"])?;
+            workspace.target.join("release/examples/simweb")
+        }
+    };
+    let work = workspace.root.join("bench/work/orders");
+    if work.exists() {
+        std::fs::remove_dir_all(&work)?;
+    }
+    std::fs::create_dir_all(&work)?;
+    let machine = describe_machine(workspace);
+    let web = if args.docs { serve_manuals(workspace)? } else { serve_synthetic(&simweb, args)? };
+    let mut speeds = String::from(
+        "| turn | order | pages | pages/s | CPU ms per page |\n| --- | --- | ---: | ---: | ---: |\n",
+    );
+    let mut dirs = Vec::new();
+    let timed = std::iter::repeat_n(TIMED, args.rounds.saturating_sub(1)).flatten();
+    for (turn, order) in ORDERS.into_iter().chain(timed).enumerate() {
+        let first = turn < ORDERS.len();
+        let dir = work.join(if first { order } else { "again" });
+        if !first && dir.exists() {
+            std::fs::remove_dir_all(&dir)?;
+        }
+        let report = crawl(&lycosa, &web, order, &dir)?;
+        let run = &report["run"];
+        let line = format!(
+            "| {} | {order} | {} | {:.0} | {:.3} |",
+            turn + 1,
+            run["pages"],
+            run["pages_per_s"].as_f64().unwrap_or(0.0),
+            run["cpu_ms_per_page"].as_f64().unwrap_or(0.0)
+        );
+        eprintln!("{line}");
+        writeln!(speeds, "{line}")?;
+        if first {
+            dirs.push(dir);
+        }
+    }
+    let name = if args.docs { "orders-docs" } else { "orders-sim" };
+    let out = workspace.root.join("bench/results").join(format!("{}-{name}", machine.date));
+    std::fs::create_dir_all(&out)?;
+    let mut curve = Command::new(&lycosa);
+    curve
+        .arg("rank")
+        .args(&dirs)
+        .args(["--curve", "--of"])
+        .arg(&dirs[0])
+        .arg("--svg")
+        .arg(out.join("curves.svg"));
+    let table = program::capture(&mut curve)?;
+    let json = program::capture(curve.arg("--json"))?;
+    std::fs::write(out.join("curves.json"), json)?;
+    let what = if args.docs {
+        "the manuals behind nginx".to_owned()
+    } else {
+        format!(
+            "the synthetic web: seed 1, {} hosts, {} pages, {} % of links on their host",
+            args.hosts, args.pages, args.same_host
+        )
+    };
+    let text = format!(
+        "# Orders on {what}\n\n\
+         `cargo xtask orders{}`, {}, commit {}, {} cores, load before {:.1}. 16 requests under way, no pauses, no archive.\n\n\
+         Share of the rank of all pages (by the links of the whole crawl) gathered after a share of the pages; the ceiling is what \
+         no order can pass: the best pages first, known or not.\n\n```text\n{table}```\n\n![Curves](curves.svg)\n\n{speeds}",
+        if args.docs {
+            " --docs".to_owned()
+        } else {
+            format!(" --hosts {} --pages {} --same-host {}", args.hosts, args.pages, args.same_host)
+        },
+        machine.date,
+        machine.commit,
+        machine.cores,
+        machine.load_before,
+    );
+    std::fs::write(out.join("README.md"), text)?;
+    println!("{table}\n{speeds}\nwritten to {}", workspace.relative(&out).display());
+    std::fs::remove_dir_all(&work)?;
+    Ok(())
+}
+
+fn crawl(lycosa: &Path, web: &Web, order: &str, dir: &Path) -> Result<Value> {
+    let mut command = Command::new(lycosa);
+    command.args(["crawl", &web.seed, "--order", order, "--scope", "any", "--depth", "1000", "-d"]).arg(dir);
+    command.args(["--allow-net", "127.0.0.0/8", "--delay", "0", "--ip-delay", "0", "--concurrency", "16"]);
+    command.args(["--per-host", "8", "--no-archive", "--json", "--set", "judging.skip_mirrors=false"]);
+    if let Some(resolve) = &web.resolve {
+        command.args(["--resolve", resolve]);
+    }
+    let report = program::capture(&mut command)?;
+    serde_json::from_str(&report).context("reading the report")
+}
+
+fn serve_synthetic(simweb: &Path, args: &OrdersArgs) -> Result<Web> {
+    let mut server = Command::new(simweb)
+        .args(["--hosts", &args.hosts.to_string(), "--pages", &args.pages.to_string(), "--port", "0"])
+        .args(["--same-host", &args.same_host.to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("starting the synthetic web")?;
+    let said = server.stdout.take().context("the synthetic web's output")?;
+    let mut lines = BufReader::new(said).lines();
+    let mut line = || lines.next().context("the synthetic web ended at once")?.context("reading from it");
+    let (address, seed) = (line()?, line()?);
+    Ok(Web { seed, resolve: Some(format!("*:80:{address}")), _server: Server::Sim(server) })
+}
+
+fn serve_manuals(workspace: &Workspace) -> Result<Web> {
+    let (nginx, seed) = bench::serve(workspace, Corpus::Docs)?;
+    Ok(Web { seed, resolve: None, _server: Server::Site { _nginx: nginx } })
+}
