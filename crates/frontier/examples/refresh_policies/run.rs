@@ -42,7 +42,7 @@ impl School {
         };
         if estimate.visits() == 1 {
             self.all.observe(seen.since_ms, seen.last_change_ago_ms.is_some());
-            estimate.rebase(&host.prior(&self.all.prior()));
+            estimate.rebase(&host.prior(&self.all.prior()), None);
         }
         let before = *estimate;
         estimate.observe(seen.since_ms, seen.sighting(f64::from(page % 100) < self.dated * 100.0));

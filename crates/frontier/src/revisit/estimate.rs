@@ -86,12 +86,13 @@ impl ChangeEstimate {
         }
     }
 
-    /// Replaces the belief that the page started with by a newer one. Only before the second visit is taken in: until
-    /// then nothing but the belief is known, and much may have been learnt from other pages since.
-    pub fn rebase(&mut self, prior: &Prior) {
+    /// Replaces the belief that the page started with by a newer one, given the age that came with its first visit. Does
+    /// nothing once a second visit was taken in: until then nothing but the belief and that age is known, and much may
+    /// have been learnt from other pages since.
+    pub fn rebase(&mut self, prior: &Prior, first_age_ms: Option<u64>) {
         if self.visits <= 1 {
-            let visits = self.visits;
-            *self = Self { visits, ..Self::new(prior) };
+            *self = Self::new(prior);
+            self.first_visit(first_age_ms);
         }
     }
 
