@@ -1,8 +1,9 @@
 //! Pages over time: what a visit adds to a page's course, and when the next one is due.
 
 use foldhash::HashMap;
-use lycosa_frontier::revisit::{Budget, ChangeEstimate, HostRate, Place, Prior, Schedule, Sighting, Worth};
+use lycosa_frontier::revisit::{Budget, ChangeEstimate, HostRate, Place, Population, Prior, Schedule, Sighting, Worth};
 use lycosa_frontier::{Course, CourseEnd, Done, Store, StoreError};
+use lycosa_frontier::store::Mark;
 use lycosa_types::{Change, HostKey, Outcome, PastVisit, UnixMs, UrlRecord};
 
 use crate::config::RefreshConfig;
@@ -11,13 +12,16 @@ use crate::judge::Again;
 /// Hosts whose rate of change is pooled; beyond, the rate of all pages stands in.
 const MOST_HOSTS: usize = 100_000;
 
+/// A mark in the state.
+const MARK_POPULATION: &str = "population";
+
 pub struct Refresher {
     schedule: Schedule,
     budget: Budget,
     /// Pages are given a time for their next visit.
     continuous: bool,
     hosts: HashMap<HostKey, HostRate>,
-    all: HostRate,
+    all: Population,
 }
 
 impl Refresher {
@@ -31,7 +35,8 @@ impl Refresher {
             }
             schedule.replan();
         }
-        let (hosts, all) = (HashMap::default(), HostRate::default());
+        let all = store.mark(MARK_POPULATION)?.and_then(|bytes| postcard::from_bytes(&bytes).ok());
+        let (hosts, all) = (HashMap::default(), all.unwrap_or_default());
         Ok(Self { schedule, budget, continuous: config.continuous, hosts, all })
     }
 
@@ -106,6 +111,11 @@ impl Refresher {
                 }
                 (true, _) => Sighting::Changed,
             };
+            if course.estimate.visits() <= 1 {
+                // The first thing its visits show also tells about pages in general; begin with what is known by now.
+                self.all.observe(since, change.is_news());
+                course.estimate.rebase(&self.prior(done.slot.host), None);
+            }
             course.estimate.observe(since, sighting);
             course.visits = course.visits.saturating_add(1);
             if change.is_news() {
@@ -115,7 +125,6 @@ impl Refresher {
             if !keeps_copy {
                 course.copy_at = Some(at);
             }
-            self.all.absorb(&before.estimate, &course.estimate);
             if self.hosts.len() < MOST_HOSTS || self.hosts.contains_key(&done.slot.host) {
                 let host = self.hosts.entry(done.slot.host).or_default();
                 host.absorb(&before.estimate, &course.estimate);
@@ -134,6 +143,11 @@ impl Refresher {
         course.changes = before.changes.saturating_add(1);
     }
 
+    /// What is known about pages in general, to be written with a commit.
+    pub fn mark(&self) -> Option<Mark> {
+        postcard::to_stdvec(&self.all).ok().map(|bytes| (MARK_POPULATION, bytes))
+    }
+
     fn plan(&mut self, course: &mut Course, done: &Done, importance: f32, now: UnixMs) {
         let bytes = done.record.visit.as_ref().map_or(0, |facts| facts.body_bytes);
         let worth = Worth::new(importance, self.budget.cost(bytes));
@@ -142,7 +156,7 @@ impl Refresher {
     }
 
     fn prior(&self, host: HostKey) -> Prior {
-        let general = self.all.prior(&Prior::default());
+        let general = self.all.prior();
         self.hosts.get(&host).map_or(general, |host| host.prior(&general))
     }
 }

@@ -1,6 +1,7 @@
 //! Serves a world from the command line, until standard input closes or a signal ends it.
 //!
-//! `simweb --seed 1 --hosts 100 --pages 10000 --port 0 [--full] [--same-host PERCENT] [--threads 1] [--time-ms 0] [--ledger FILE] [--truth FILE]`
+//! `simweb --seed 1 --hosts 100 --pages 10000 --port 0 [--full] [--same-host PERCENT] [--threads 1] [--time-ms 0] [--ledger FILE] [--truth FILE]
+//! [--spread uniform|uniform-rate|power-law --change-ms MIN,MAX] [--life-ms FROM,UNTIL]`
 //!
 //! Prints one line with the address, then one with the first seed. A line `time MS` on standard input sets the clock, a
 //! line `ledger` writes the ledger file now.
@@ -9,7 +10,9 @@ use std::fs::File;
 use std::io::{BufRead, BufWriter, Write};
 use std::sync::Arc;
 
-use lycosa_simweb::{Expect, Server, ServerConfig, TruthOptions, World, WorldConfig};
+use lycosa_simweb::{
+    ChangeConfig, Expect, LifeConfig, RateSpread, Server, ServerConfig, TruthOptions, World, WorldConfig,
+};
 
 struct Options {
     config: WorldConfig,
@@ -32,6 +35,7 @@ fn options() -> Result<Options, String> {
         truth: None,
     };
     let (mut latency_ms, mut same_host) = (0, 82);
+    let (mut spread, mut change, mut life) = (String::from("power-law"), None, None);
     while let Some(name) = arguments.next() {
         if name == "--full" {
             full = true;
@@ -48,6 +52,9 @@ fn options() -> Result<Options, String> {
             "--time-ms" => rest.time_ms = number()?,
             "--latency-ms" => latency_ms = number()?,
             "--same-host" => same_host = number()?.min(100) as u8,
+            "--spread" => spread = value,
+            "--change-ms" => change = Some(pair(&name, &value)?),
+            "--life-ms" => life = Some(pair(&name, &value)?),
             "--ledger" => rest.ledger = Some(value),
             "--truth" => rest.truth = Some(value),
             _ => return Err(format!("unknown option {name}")),
@@ -57,7 +64,25 @@ fn options() -> Result<Options, String> {
         if full { WorldConfig::full(seed, hosts, pages) } else { WorldConfig::clean(seed, hosts, pages) };
     rest.config.latency_ms = latency_ms;
     rest.config.same_host_percent = same_host;
+    if let Some((min_ms, max_ms)) = change {
+        let spread = match spread.as_str() {
+            "uniform" => RateSpread::Uniform { min_ms, max_ms },
+            "uniform-rate" => RateSpread::UniformRate { min_ms, max_ms },
+            "power-law" => RateSpread::PowerLaw { min_ms, max_ms },
+            _ => return Err(format!("--spread {spread}: must be uniform, uniform-rate or power-law")),
+        };
+        rest.config.change = ChangeConfig { spread, ..ChangeConfig::lively() };
+    }
+    if let Some((from_ms, until_ms)) = life {
+        rest.config.life = LifeConfig::eventful(from_ms, until_ms);
+    }
     Ok(rest)
+}
+
+fn pair(name: &str, value: &str) -> Result<(u64, u64), String> {
+    let (low, high) = value.split_once(',').ok_or_else(|| format!("{name} {value}: needs two numbers"))?;
+    let number = |text: &str| text.parse::<u64>().map_err(|e| format!("{name} {text}: {e}"));
+    Ok((number(low)?, number(high)?))
 }
 
 fn write_ledger(server: &Server, path: Option<&str>) -> std::io::Result<()> {

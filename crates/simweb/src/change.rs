@@ -231,14 +231,21 @@ fn regular_event(key: u64, slot: u64, interval: u64) -> u64 {
 }
 
 fn interval(spread: RateSpread, bits: u64) -> u64 {
-    let (min, max, power) = match spread {
-        RateSpread::Uniform { min_ms, max_ms } => (min_ms, max_ms, false),
-        RateSpread::PowerLaw { min_ms, max_ms } => (min_ms, max_ms, true),
-    };
-    let min = min.max(2);
-    let max = max.max(min);
-    if !power {
-        return min + ((u128::from(bits) * u128::from(max - min + 1)) >> 64) as u64;
+    let (RateSpread::Uniform { min_ms, max_ms }
+    | RateSpread::UniformRate { min_ms, max_ms }
+    | RateSpread::PowerLaw { min_ms, max_ms }) = spread;
+    let min = min_ms.max(2);
+    let max = max_ms.max(min);
+    match spread {
+        RateSpread::Uniform { .. } => {
+            return min + ((u128::from(bits) * u128::from(max - min + 1)) >> 64) as u64;
+        }
+        RateSpread::UniformRate { .. } => {
+            // 1 / interval = 1 / max + part × (1 / min − 1 / max).
+            let below = u128::from(min) + ((u128::from(bits) * u128::from(max - min)) >> 64);
+            return (u128::from(min) * u128::from(max) / below) as u64;
+        }
+        RateSpread::PowerLaw { .. } => {}
     }
     let octaves = (max / min).max(1).ilog2() + 1;
     let low = min << below(bits, octaves);

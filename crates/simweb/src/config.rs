@@ -2,6 +2,8 @@
 //!
 //! Promise: two equal configurations give the same world, byte for byte.
 
+use crate::life::LifeConfig;
+
 /// Switches for whole families of behaviour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Features {
@@ -87,6 +89,8 @@ impl Default for Rates {
 pub enum RateSpread {
     /// Uniform between the two intervals.
     Uniform { min_ms: u64, max_ms: u64 },
+    /// Uniform in the rate of change between those of the two intervals: most pages change often.
+    UniformRate { min_ms: u64, max_ms: u64 },
     /// Log-uniform between the two: few pages change often, most seldom.
     PowerLaw { min_ms: u64, max_ms: u64 },
 }
@@ -173,6 +177,8 @@ pub struct WorldConfig {
     pub features: Features,
     pub rates: Rates,
     pub change: ChangeConfig,
+    /// Pages that vanish, come back or move.
+    pub life: LifeConfig,
     pub faults: FaultConfig,
     /// Links of a page that stay on its host, in percent.
     pub same_host_percent: u8,
@@ -201,6 +207,7 @@ impl WorldConfig {
             features: Features::NONE,
             rates: Rates::default(),
             change: ChangeConfig::still(),
+            life: LifeConfig::still(),
             faults: FaultConfig::default(),
             same_host_percent: 82,
             links: (30, 60),

@@ -32,6 +32,8 @@ struct Article<'w> {
     paragraphs: u32,
     at: HrefContext,
     edit: Option<(u64, NearClass)>,
+    /// Where the page says it is.
+    own: Node,
 }
 
 impl World {
@@ -110,6 +112,7 @@ impl World {
             paragraphs: self.paragraphs(content),
             at: HrefContext { home, mode, depth: depth.saturating_sub(1), based, mirrored: host.mirrored },
             edit,
+            own: self.address_at(content, t_ms).unwrap_or(Node::Page(content)),
         };
         article.head(out, content, home, kind);
         article.body(out, content, links);
@@ -174,7 +177,7 @@ impl Article<'_> {
         if !host.mirrored && flags & 16 == 0 {
             put(out, "<link rel=\"canonical\" href=\"");
             let at = out.len();
-            self.world.put_url(out, Node::Page(content));
+            self.world.put_url(out, self.own);
             escape_ampersand(out, at);
             put(out, "\">\n");
         }

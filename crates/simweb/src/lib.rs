@@ -13,7 +13,7 @@
 //! # }
 //! ```
 //!
-//! One seed decides everything. [`World`] answers questions (what is this page, where does it link, when did it change),
+//! One seed decides everything. [`World`] answers questions (what is this page, where does it link, when did it change, is it still there),
 //! [`Server`] puts it on sockets, [`Ledger`] remembers what was asked, [`Truth`] says what should have been.
 
 mod change;
@@ -22,11 +22,13 @@ mod config;
 mod connection;
 mod date;
 mod fault;
+mod freshness;
 mod host;
 mod html;
 mod image;
 mod kind;
 mod ledger;
+mod life;
 mod links;
 mod node;
 mod response;
@@ -43,6 +45,7 @@ pub use change::{Change, ChangeSize, ChangeSpec, PageState};
 pub use coding::Accept;
 pub use config::{ChangeConfig, FaultConfig, Features, RateSpread, Rates, Timing, WorldConfig};
 pub use date::EPOCH_S;
+pub use freshness::{CopyState, Freshness};
 pub use host::{Host, HostId, HostRole, PageId};
 pub use image::put_png;
 pub use kind::{
@@ -50,6 +53,7 @@ pub use kind::{
     TrapKind,
 };
 pub use ledger::{Entry, Ledger};
+pub use life::{Fate, LifeConfig, Presence};
 pub use links::{Link, Role};
 pub use node::{Node, SitemapFile};
 pub use response::{Act, Reply, Request, Scratch, Tries};

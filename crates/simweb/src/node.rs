@@ -14,6 +14,9 @@ use crate::world::World;
 /// Images per page.
 pub const IMAGES: u8 = 4;
 
+/// Stands before the first directory of a page that moved; the depth of its address stays.
+pub(crate) const MOVED_PREFIX: &[u8; 4] = b"new-";
+
 /// One thing with an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Node {
@@ -23,6 +26,8 @@ pub enum Node {
         page: PageId,
         hop: u8,
     },
+    /// Where a page that moved has gone.
+    Moved(PageId),
     Image {
         page: PageId,
         slot: u8,
@@ -102,7 +107,9 @@ impl World {
 
     pub fn host_of(&self, node: Node) -> HostId {
         match node {
-            Node::Page(page) | Node::Hop { page, .. } | Node::Image { page, .. } => self.locate(page).0,
+            Node::Page(page) | Node::Moved(page) | Node::Hop { page, .. } | Node::Image { page, .. } => {
+                self.locate(page).0
+            }
             Node::Missing { host, .. }
             | Node::Robots(host)
             | Node::RobotsMoved(host)
@@ -119,6 +126,11 @@ impl World {
             Node::Page(page) => {
                 let (host, index) = self.locate(page);
                 self.put_page_path(out, host, index);
+            }
+            Node::Moved(page) => {
+                let start = out.len() + 1;
+                self.put_path(out, Node::Page(page));
+                out.splice(start..start, *MOVED_PREFIX);
             }
             Node::Hop { page, hop } => {
                 let (host, index) = self.locate(page);

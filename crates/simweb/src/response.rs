@@ -14,6 +14,7 @@ use crate::host::{HostId, PageId};
 use crate::html::put;
 use crate::image::put_png;
 use crate::kind::{Coding, Fault, PageKind, RedirectShape, RobotsKind};
+use crate::life::Presence;
 use crate::links::{Link, put_hex};
 use crate::node::{Node, SitemapFile, put_number};
 use crate::rng::mix;
@@ -150,6 +151,10 @@ impl World {
         };
         match node {
             Node::Page(page) => self.page_reply(request, page, t_ms, tries, scratch, out),
+            Node::Moved(page) => match self.presence(page, t_ms) {
+                Presence::Moved => self.article_reply(request, page, PageKind::Article, t_ms, scratch, out),
+                Presence::Here | Presence::Gone { .. } => self.error_page(request, 404, scratch, out),
+            },
             Node::Hop { page, hop } => self.redirect_reply(request, page, hop, scratch, out),
             Node::Image { page, slot } => {
                 let content = self.content_of(page);
@@ -236,7 +241,15 @@ impl World {
                 self.finish(request, 200, "application/pdf", &[], scratch, out)
             }
             PageKind::Fault(fault) => self.fault_reply(request, page, fault, tries, scratch, out),
-            kind => self.article_reply(request, page, kind, t_ms, scratch, out),
+            kind => match self.presence(page, t_ms) {
+                Presence::Here => self.article_reply(request, page, kind, t_ms, scratch, out),
+                Presence::Gone { status } => self.error_page(request, status, scratch, out),
+                Presence::Moved => {
+                    let mut location = Vec::with_capacity(80);
+                    self.put_url(&mut location, Node::Moved(page));
+                    self.moved(request, 301, &location, scratch, out)
+                }
+            },
         }
     }
 

@@ -39,12 +39,17 @@ impl World {
         indexes.into_iter().map(|i| PageId(host.first + i)).collect()
     }
 
+    /// Where the pages of a sitemap file are to be found at a time; those that are gone are left out.
+    pub(crate) fn listed(&self, id: HostId, file: SitemapFile, t_ms: u64) -> impl Iterator<Item = Node> {
+        self.sitemap_pages(id, file).into_iter().filter_map(move |page| self.address_at(page, t_ms))
+    }
+
     pub(crate) fn put_sitemap(&self, out: &mut Vec<u8>, id: HostId, file: SitemapFile, t_ms: u64) {
         let host = self.host(id);
         match file {
             SitemapFile::Text => {
-                for page in self.sitemap_pages(id, file) {
-                    self.put_url(out, Node::Page(page));
+                for node in self.listed(id, file, t_ms) {
+                    self.put_url(out, node);
                     out.push(b'\n');
                 }
             }
@@ -74,9 +79,10 @@ impl World {
         put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         put(out, "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n");
         for page in self.sitemap_pages(id, file) {
+            let Some(address) = self.address_at(page, t_ms) else { continue };
             put(out, "<url><loc>");
             let at = out.len();
-            self.put_url(out, Node::Page(page));
+            self.put_url(out, address);
             escape_ampersand(out, at);
             put(out, "</loc><lastmod>");
             put_iso(out, EPOCH_S + self.last_change_ms(page, t_ms) / 1000);
@@ -101,11 +107,12 @@ impl World {
         put(out, "</title>\n");
         for index in 0..host.pages.min(FEED_ITEMS) {
             let page = PageId(host.first + index);
+            let Some(address) = self.address_at(page, t_ms) else { continue };
             put(out, if atom { "<entry><title>" } else { "<item><title>" });
             lexicon.phrase(out, mix(self.page_key(self.content_of(page)), 0x717E), 2);
             put(out, if atom { "</title><link href=\"" } else { "</title><link>" });
             let at = out.len();
-            self.put_url(out, Node::Page(page));
+            self.put_url(out, address);
             escape_ampersand(out, at);
             let changed = EPOCH_S + self.last_change_ms(page, t_ms) / 1000;
             if atom {

@@ -1,4 +1,4 @@
-//! The truth: what a perfect crawler finds, computed from the plan of the world without parsing a byte of HTML.
+//! The truth: what a perfect crawler finds at the world's present time, computed from the plan of the world without parsing a byte of HTML.
 //!
 //! Promise: breadth-first over links, redirects and (if asked) sitemaps, under robots rules and `nofollow`; traps are
 //! left out; a few hundred nanoseconds per page.
@@ -9,6 +9,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use crate::host::{HostId, HostRole, PageId};
 use crate::kind::{Fault, NearClass, PageKind, RobotsKind};
+use crate::life::Presence;
 use crate::links::Link;
 use crate::node::{IMAGES, Node, SitemapFile};
 use crate::world::World;
@@ -89,7 +90,7 @@ pub struct Truth<'w> {
 }
 
 impl World {
-    /// What a crawl with these options finds.
+    /// What a crawl with these options finds at the world's present time.
     pub fn truth(&self, options: &TruthOptions) -> Truth<'_> {
         let mut search = Search {
             world: self,
@@ -116,8 +117,14 @@ impl World {
                 PageKind::Gone => Expect::Gone,
                 PageKind::Document => Expect::Document,
                 PageKind::Fault(fault) => Expect::Fault(fault),
-                _ => Expect::Page,
+                _ => match self.presence(page, self.now_ms()) {
+                    Presence::Here => Expect::Page,
+                    Presence::Gone { status: 410 } => Expect::Gone,
+                    Presence::Gone { .. } => Expect::NotFound,
+                    Presence::Moved => Expect::Redirect { status: 301, to: Node::Moved(page) },
+                },
             },
+            Node::Moved(page) if self.presence(page, self.now_ms()) == Presence::Moved => Expect::Page,
             Node::Hop { page, hop } => match (self.kind(page), self.redirect_target(page, hop)) {
                 (PageKind::Redirect { status, .. }, Some(to)) => Expect::Redirect { status, to },
                 _ => Expect::NotFound,
@@ -164,7 +171,7 @@ impl Search<'_> {
             let entry = self.entries[at as usize];
             if let Expect::Redirect { to, .. } = entry.expect {
                 self.find(to, entry.depth + u32::from(self.options.redirects_add_depth));
-            } else if let (Expect::Page, Node::Page(page)) = (entry.expect, entry.node) {
+            } else if let (Expect::Page, Node::Page(page) | Node::Moved(page)) = (entry.expect, entry.node) {
                 self.follow(page, entry.depth, &mut links);
             }
         }
@@ -227,8 +234,9 @@ impl Search<'_> {
     fn read_sitemaps(&mut self, host: HostId, depth: u32) {
         if self.options.sitemaps && self.world.host(host).robots == RobotsKind::Sitemaps {
             for file in [SitemapFile::Main, SitemapFile::Part, SitemapFile::Gzip, SitemapFile::Text] {
-                for page in self.world.sitemap_pages(host, file) {
-                    self.find(Node::Page(page), depth);
+                let world = self.world;
+                for node in world.listed(host, file, world.now_ms()) {
+                    self.find(node, depth);
                 }
             }
         }
@@ -326,7 +334,7 @@ impl Truth<'_> {
         for (from, entry) in self.entries.iter().enumerate() {
             match (entry.expect, entry.node) {
                 (Expect::Redirect { to, .. }, _) => give(from as u32, to),
-                (Expect::Page, Node::Page(page))
+                (Expect::Page, Node::Page(page) | Node::Moved(page))
                     if !self.obey_nofollow || self.world.kind(page).follows() =>
                 {
                     self.world.links(page, &mut links);

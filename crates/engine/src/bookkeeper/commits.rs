@@ -31,6 +31,9 @@ impl Bookkeeper {
         marks.push((MARK_TOTALS, serde_json::to_vec(&self.totals).unwrap_or_default()));
         let changes = self.frontier.take_changes();
         marks.extend(self.mail_mark(changes.epoch));
+        if self.totals.revisits > 0 {
+            marks.extend(self.refresher.mark());
+        }
         let batch = Batch {
             ended: std::mem::take(&mut self.ended),
             extra: std::mem::take(&mut self.extra),

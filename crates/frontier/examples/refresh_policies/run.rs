@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use lycosa_frontier::revisit::{HostRate, Place, Prior};
+use lycosa_frontier::revisit::{HostRate, Place, Population, Prior};
 use lycosa_frontier::{ChangeEstimate, PolicyKind, PolicyOptions, Schedule, Sighting};
 use lycosa_types::UnixMs;
 
@@ -21,7 +21,33 @@ pub const STRETCHES: usize = 10;
 /// Who decides when to come again.
 pub enum Planner {
     Fixed(Vec<f64>),
-    Scheduled { schedule: Box<Schedule>, known: Vec<Known>, hosts: Vec<HostRate>, dated: f64, learns: bool },
+    Scheduled { schedule: Box<Schedule>, known: Vec<Known>, school: Option<School> },
+}
+
+/// What is learnt from all pages together.
+pub struct School {
+    hosts: Vec<HostRate>,
+    all: Population,
+    /// Share of pages whose changes come with a date.
+    dated: f64,
+}
+
+impl School {
+    fn learn(&mut self, page: u32, estimate: &mut ChangeEstimate, seen: Option<Seen>) {
+        let host = &mut self.hosts[(page / PAGES_PER_HOST) as usize];
+        let Some(seen) = seen else {
+            *estimate = ChangeEstimate::new(&host.prior(&self.all.prior()));
+            estimate.first_visit(None);
+            return;
+        };
+        if estimate.visits() == 1 {
+            self.all.observe(seen.since_ms, seen.last_change_ago_ms.is_some());
+            estimate.rebase(&host.prior(&self.all.prior()), None);
+        }
+        let before = *estimate;
+        estimate.observe(seen.since_ms, seen.sighting(f64::from(page % 100) < self.dated * 100.0));
+        host.absorb(&before, estimate);
+    }
 }
 
 /// What the crawler keeps of a page.
@@ -43,9 +69,11 @@ impl Planner {
         Self::Scheduled {
             schedule: Box::new(Schedule::new(PolicyOptions::default(), budget_per_s)),
             known: vec![known; world.pages.len()],
-            hosts: vec![HostRate::default(); hosts as usize],
-            dated,
-            learns: true,
+            school: Some(School {
+                hosts: vec![HostRate::default(); hosts as usize],
+                all: Population::default(),
+                dated,
+            }),
         }
     }
 
@@ -56,9 +84,7 @@ impl Planner {
         Self::Scheduled {
             schedule: Box::new(Schedule::new(options, budget_per_s)),
             known: world.pages.iter().map(|p| certain(p.rate)).collect(),
-            hosts: Vec::new(),
-            dated: 0.0,
-            learns: false,
+            school: None,
         }
     }
 
@@ -76,22 +102,10 @@ impl Planner {
                 // The first visit is met at random, so that even distances keep their random phase.
                 interval.is_finite().then(|| now_ms.saturating_add(interval as u64))
             }
-            Self::Scheduled { schedule, known, hosts, dated, learns } => {
+            Self::Scheduled { schedule, known, school } => {
                 let known = &mut known[page as usize];
-                if *learns {
-                    let host = &mut hosts[(page / PAGES_PER_HOST) as usize];
-                    match seen {
-                        None => {
-                            known.estimate = ChangeEstimate::new(&host.prior(&Prior::default()));
-                            known.estimate.first_visit(None);
-                        }
-                        Some(seen) => {
-                            let before = known.estimate;
-                            let with_date = f64::from(page % 100) < *dated * 100.0;
-                            known.estimate.observe(seen.since_ms, seen.sighting(with_date));
-                            host.absorb(&before, &known.estimate);
-                        }
-                    }
+                if let Some(school) = school {
+                    school.learn(page, &mut known.estimate, seen);
                 }
                 let importance = importance as f32;
                 let next =

@@ -2,8 +2,8 @@
 //!
 //! Changes are taken as a Poisson process of unknown rate. What is known of the rate is a Gamma distribution, kept as its
 //! shape (changes seen) and its exposure (seconds watched). "Unchanged" and "last changed then" turn a Gamma into another
-//! one exactly. "Changed some time in between" does not; the result is replaced by the Gamma of the same mean and
-//! variance, which has a closed form. The error of that vanishes as visits add up: the estimate tends to the true rate
+//! one exactly. "Changed some time in between" does not; the result is replaced by the Gamma of the same mean rate and
+//! mean interval, which have closed forms. The error of that vanishes as visits add up: the estimate tends to the true rate
 //! as the maximum-likelihood one does.
 //!
 //! Promise: eight bytes of knowledge and two counters per page; one update is a handful of logarithms; any state read
@@ -11,6 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::gain::power_integral;
 use super::prior::Prior;
 
 /// Slowest rate that is distinguished, changes per second: once in some thirty years.
@@ -82,6 +83,16 @@ impl ChangeEstimate {
             let (shape, exposure) = self.gamma();
             let age_s = seconds(age_ms).min(MAX_EXPOSURE_S);
             self.set(shape + FIRST_DATE_WEIGHT, exposure + FIRST_DATE_WEIGHT * age_s);
+        }
+    }
+
+    /// Replaces the belief that the page started with by a newer one, given the age that came with its first visit. Does
+    /// nothing once a second visit was taken in: until then nothing but the belief and that age is known, and much may
+    /// have been learnt from other pages since.
+    pub fn rebase(&mut self, prior: &Prior, first_age_ms: Option<u64>) {
+        if self.visits <= 1 {
+            *self = Self::new(prior);
+            self.first_visit(first_age_ms);
         }
     }
 
@@ -158,9 +169,13 @@ fn bounded(shape: f64, exposure: f64) -> (f64, f64) {
     (shape, exposure.clamp(shape / MAX_RATE, shape / MIN_RATE))
 }
 
-/// The Gamma with mean and variance of `Gamma(shape, exposure)` after learning that a change fell into `since` seconds.
+/// The Gamma with the mean rate and the mean interval (the mean of 1 / rate) that `Gamma(shape, exposure)` has after
+/// learning that a change fell into `since` seconds.
 ///
-/// With q(k) = 1 − (exposure / (exposure + since))^(shape + k), the k-th moment is multiplied by q(k) / q(0).
+/// Mean and variance would be the usual choice, but a change after a long time leaves both as they were. It does rule
+/// out the slowest rates, which are what makes an unknown page worth a visit; the mean interval shows that.
+/// With q(k) = 1 − (1 + since / exposure)^(−shape − k), the mean is multiplied by q(1) / q(0), and the mean interval
+/// becomes ∫ (1 + s / exposure)^(−shape) ds over `since`, divided by q(0).
 fn changed_within(shape: f64, exposure: f64, since: f64) -> (f64, f64) {
     let log = (since / exposure).ln_1p();
     let q = |k: f64| -(-(shape + k) * log).exp_m1();
@@ -169,13 +184,15 @@ fn changed_within(shape: f64, exposure: f64, since: f64) -> (f64, f64) {
         // Too short an interval for the arithmetic: the limit is one change after no time.
         return (shape + 1.0, exposure);
     }
-    let mean = shape / exposure * (q(1.0) / q0);
-    let second = shape * (shape + 1.0) / (exposure * exposure) * (q(2.0) / q0);
-    let variance = second - mean * mean;
-    if variance.is_nan() || variance <= 0.0 {
-        return (shape, exposure);
+    let rate = shape / exposure * (q(1.0) / q0);
+    let interval = exposure * power_integral(1.0 - shape, log) / q0;
+    // For any Gamma the product is shape / (shape − 1).
+    let excess = rate * interval - 1.0;
+    if excess.is_nan() || excess <= 0.0 {
+        return (shape + 1.0, (shape + 1.0) / rate);
     }
-    (mean * mean / variance, mean / variance)
+    let shape = 1.0 + 1.0 / excess;
+    (shape, shape / rate)
 }
 
 fn seconds(ms: u64) -> f64 {

@@ -63,7 +63,7 @@ pub fn poisson_freshness(rate: f64, interval: f64) -> f64 {
 }
 
 /// ∫₀^log e^(power·t) dt.
-fn power_integral(power: f64, log: f64) -> f64 {
+pub(super) fn power_integral(power: f64, log: f64) -> f64 {
     if (power * log).abs() < 1e-9 { log } else { (power * log).exp_m1() / power }
 }
 

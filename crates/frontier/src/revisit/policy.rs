@@ -245,7 +245,7 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::revisit::Prior;
+    use crate::revisit::{Prior, Sighting};
     use proptest::prelude::*;
 
     const KINDS: [PolicyKind; 5] = [
@@ -322,6 +322,34 @@ mod tests {
             .to_vec();
         assert!(waits[0] < 200_000_000, "a probe after some 100,000 s: {waits:?}");
         assert!(waits[1] > 90 * 86_400_000, "a rest: {waits:?}");
+    }
+
+    #[test]
+    fn a_slow_page_taken_for_a_fast_one_is_found_out() {
+        // At this price pages are worth visits below one change in 100,000 s. This one has one in 400,000 s, but eight
+        // changes in 80,000 s are believed of it.
+        let (policy, rate) = (policy(PolicyKind::Optimal, 100_000.0), 1.0 / 400_000.0);
+        let mistaken = ChangeEstimate::from_parts(8.0, 80_000.0, 0, 0);
+        assert_eq!(policy.worth_interval_s(1.0.into(), &mistaken), None);
+        let visits_until_worth = |probes: bool| {
+            let (mut estimate, mut random) = (mistaken, 1u64);
+            (1..200).find(|_| {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let word = (random >> 7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                let word = if probes { word.rotate_left(17) } else { word | 1 };
+                let next = policy.next_visit(UnixMs(0), 1.0, &estimate, word);
+                let since = next.map_or(0, |at| at.0);
+                let draw = (random >> 40) as f64 / (1u64 << 24) as f64;
+                let unchanged = draw < (-rate * since as f64 / 1000.0).exp();
+                let sighting = if unchanged { Sighting::Unchanged } else { Sighting::Changed };
+                estimate.observe(since, sighting);
+                policy.worth_interval_s(1.0.into(), &estimate).is_some()
+            })
+        };
+        let found = visits_until_worth(true);
+        assert!(found.is_some_and(|visits| visits < 60), "{found:?}");
+        assert_eq!(visits_until_worth(false), None, "long rests alone teach nothing");
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //!
 //! Promise: what the world does not have resolves to nothing; no input makes it fail.
 
-use super::{IMAGES, Node, SitemapFile};
+use super::{IMAGES, MOVED_PREFIX, Node, SitemapFile};
 use crate::host::{HostId, PageId};
 use crate::kind::TrapKind;
+use crate::life::Fate;
 use crate::world::World;
 
 /// Longer request targets than this resolve to nothing.
@@ -90,6 +91,14 @@ impl World {
             _ if target.starts_with(b"/lost/") => Node::Missing { host, number: last_number(target)?.0 },
             _ if self.trap_at(host, target).is_some() => {
                 Node::Trap { host, kind: self.trap_at(host, target)? }
+            }
+            _ if target.get(1..).is_some_and(|rest| rest.starts_with(MOVED_PREFIX)) => {
+                let (index, _) = last_number(target)?;
+                if index >= self.host(host).total() {
+                    return None;
+                }
+                let page = self.page(host, index);
+                matches!(self.fate(page), Fate::Moves { .. }).then_some(Node::Moved(page))?
             }
             _ => {
                 let (mut number, start) = last_number(target)?;

@@ -8,6 +8,7 @@ use crate::date::{EPOCH_S, put_http, read_http};
 use crate::host::PageId;
 use crate::html::put;
 use crate::kind::{ChangeKind, CharsetPlace, PageKind};
+use crate::life::Presence;
 use crate::links::put_hex;
 use crate::rng::mix;
 use crate::world::World;
@@ -57,7 +58,9 @@ impl World {
         };
         let key = mix(self.page_key(who), 0xE7A6);
         let body = u64::from(state.structure) << 32 | u64::from(state.text);
-        mix(mix(key, body), u64::from(state.noise))
+        let key = mix(mix(key, body), u64::from(state.noise));
+        // A page that moved names its new address.
+        if self.presence(page, t_ms) == Presence::Moved { mix(key, 0x3013) } else { key }
     }
 
     pub(super) fn not_modified(

@@ -5,6 +5,7 @@
 
 mod generation;
 mod ledger;
+mod life;
 mod support;
 mod truth;
 mod wire;

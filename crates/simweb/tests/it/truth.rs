@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use lycosa_simweb::{Expect, HostId, Node, TruthOptions, World, WorldConfig};
+use lycosa_simweb::{Expect, HostId, LifeConfig, Node, TruthOptions, World, WorldConfig};
 
 use crate::support::{header, hrefs, respond, split, unchunk};
 
@@ -93,7 +93,12 @@ fn sitemap_urls(world: &World, host: HostId) -> Vec<String> {
 }
 
 fn compare(config: WorldConfig, images: bool) -> (usize, usize) {
+    compare_at(config, images, 0)
+}
+
+fn compare_at(config: WorldConfig, images: bool, t_ms: u64) -> (usize, usize) {
     let world = World::new(config);
+    world.set_time_ms(t_ms);
     let truth = world.truth(&TruthOptions { images, ..TruthOptions::default() });
     let (fetched, closed) = crawl(&world, images);
     let expected: BTreeSet<String> = truth.fetchable_urls().collect();
@@ -120,6 +125,16 @@ fn a_crawler_finds_exactly_the_truth_of_a_full_world() {
     let (fetched, closed) = compare(WorldConfig::full(1, 150, 4_000), false);
     assert!(fetched > 4_000, "{fetched}");
     assert!(closed > 50, "{closed}");
+}
+
+#[test]
+fn the_truth_follows_pages_that_vanish_return_and_move() {
+    for t_ms in [0, 40_000, 90_000, 200_000] {
+        let mut config = WorldConfig::full(4, 60, 3_000);
+        config.life = LifeConfig::eventful(10_000, 110_000);
+        let (fetched, _) = compare_at(config, false, t_ms);
+        assert!(fetched > 2_800, "{fetched} at {t_ms}");
+    }
 }
 
 #[test]

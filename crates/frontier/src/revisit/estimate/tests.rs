@@ -164,6 +164,21 @@ fn an_old_page_is_slower_than_its_like() {
 }
 
 #[test]
+fn a_newer_belief_is_taken_over_until_the_second_visit() {
+    let (old, new) = (Prior::around(1e-4), Prior::around(1e-7));
+    let mut estimate = ChangeEstimate::new(&old);
+    estimate.first_visit(Some(90_000_000));
+    estimate.rebase(&new, Some(90_000_000));
+    let mut fresh = ChangeEstimate::new(&new);
+    fresh.first_visit(Some(90_000_000));
+    assert_eq!(estimate, fresh);
+    estimate.observe(1_000_000, Sighting::Unchanged);
+    let watched = estimate;
+    estimate.rebase(&old, None);
+    assert_eq!(estimate, watched);
+}
+
+#[test]
 fn state_is_small_and_survives_its_parts() {
     assert!(size_of::<ChangeEstimate>() <= 12);
     let mut estimate = ChangeEstimate::new(&Prior::default());
