@@ -1,9 +1,11 @@
 //! Pages over time: what a visit adds to a page's course, and when the next one is due.
 
 use foldhash::HashMap;
-use lycosa_frontier::revisit::{Budget, ChangeEstimate, HostRate, Place, Population, Prior, Schedule, Sighting, Worth};
-use lycosa_frontier::{Course, CourseEnd, Done, Store, StoreError};
+use lycosa_frontier::revisit::{
+    Budget, ChangeEstimate, HostRate, Place, Population, Prior, Schedule, Sighting, Worth,
+};
 use lycosa_frontier::store::Mark;
+use lycosa_frontier::{Course, CourseEnd, Done, Store, StoreError};
 use lycosa_types::{Change, HostKey, Outcome, PastVisit, UnixMs, UrlRecord};
 
 use crate::config::RefreshConfig;

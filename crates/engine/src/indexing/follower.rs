@@ -120,7 +120,9 @@ impl Work {
             let wait = self.commit_every.saturating_sub(self.last_commit.elapsed());
             match inbox.recv_timeout(wait) {
                 Ok(batch) => {
-                    for done in &batch {
+                    // A page whose copy stands is in the index as it is.
+                    let stands = |done: &&Done| done.course.as_ref().is_some_and(|end| end.keeps_copy);
+                    for done in batch.iter().filter(|done| !stands(done)) {
                         let id = UrlId { partition: done.slot.partition, key: done.key };
                         self.take(reader, id, &done.record)?;
                     }
