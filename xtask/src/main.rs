@@ -4,6 +4,7 @@
 mod bench;
 mod checks;
 mod documents;
+mod instructions;
 mod licences;
 mod lint;
 mod measure;
@@ -60,6 +61,12 @@ enum Task {
     },
     /// Crawlers side by side: pages per second, CPU, memory, coverage
     Bench(bench::BenchArgs),
+    /// What each stage of a page costs in instructions, held against bench/instructions.json
+    Instructions {
+        /// Write the figures down instead
+        #[arg(long)]
+        update: bool,
+    },
     /// One web crawled in every order: how soon each gathers the rank of its pages
     Orders(orders::OrdersArgs),
     /// Run one program and write down what it cost (the benchmark uses it)
@@ -98,6 +105,7 @@ fn run(task: Task) -> Result<bool> {
             checks.run("licences", || licences::run(&workspace));
             lint::tests(&workspace, &mut checks);
             documents::run(&workspace, &mut checks);
+            checks.run("instructions", || instructions::run(&workspace, false));
             if !quick {
                 site::run(&workspace, &mut checks, false);
             }
@@ -114,6 +122,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Licences => checks.run("licences", || licences::run(&workspace)),
         Task::Docs => documents::run(&workspace, &mut checks),
         Task::SiteCheck { all } => site::run(&workspace, &mut checks, all),
+        Task::Instructions { update } => checks.run("instructions", || instructions::run(&workspace, update)),
         Task::Tidy => checks.run("tidiness", || tidy::run(&workspace)),
     }
     Ok(checks.finish())
