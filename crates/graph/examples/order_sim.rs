@@ -1,296 +1,334 @@
-//! Crawl orders compared without a network: who gathers the final PageRank soonest?
+//! Crawl orders compared without a network: which one gathers the final PageRank soonest?
 //!
-//! `order_sim [--pages 200000] [--hosts 1000] [--seed 1] [--full] [--seeds 1] [--json]`
+//! `order_sim [--pages 200000] [--hosts 1000] [--seed 1] [--full] [--links 30-60] [--same-host 82]`
 //!
-//! Every order crawls the same synthetic web from the same seeds, one page at a time, with all hosts ready at all times.
+//! Every order crawls the same synthetic web from the same seed, one page at a time, with all hosts ready at all times, and knows
+//! only what the pages fetched so far say. Links weigh alike. Prints the share of the final PageRank that is gathered after
+//! a share of the pages, and the ceiling: the pages sorted by their final rank, which no order can surpass.
 
-use std::collections::BinaryHeap;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::convert::Infallible;
 
-use lycosa_graph::online::{OnlineImportance, OnlineOptions};
-use lycosa_simweb::{Expect, Node, TruthOptions, World, WorldConfig};
+use lycosa_graph::curve::points;
+use lycosa_graph::link_list::LinkList;
+use lycosa_graph::online::{OnlineImportance, OnlineOptions, SWEPT_PER_FETCH, class, host_lift};
+use lycosa_graph::pagerank::Lists;
+use lycosa_graph::{Curve, RankOptions, Weighting, pagerank};
+use lycosa_simweb::{Expect, TruthOptions, World, WorldConfig};
 
-struct Web {
-    out: Vec<Vec<u32>>,
-    host: Vec<u32>,
-    slashes: Vec<u32>,
-    rank: Vec<f64>,
-    seeds: Vec<u32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    Breadth,
-    Backlink,
-    Forward,
-    Location,
-    Pvalue,
-    Opic,
-    OpicClass,
-    OpicBl,
-    OpicRoot,
-    OpicHost,
-    Residual,
-    PageRank,
+    /// Knows the final ranks of the URLs it has found.
     Oracle,
-    Random,
+    /// Importance with sweeps, hosts lifted by how little of them was fetched.
+    BestFirst,
+    /// The same without the lift.
+    Unlifted,
+    /// The same without lift and sweeps: cash spent once.
+    Cash,
+    Backlink,
+    /// Links expected on the page less links to it.
+    Pvalue,
+    ForwardLink,
+    /// Fewest directories first.
+    Location,
+    BreadthFirst,
 }
 
-fn pagerank(out: &[Vec<u32>], known: &[bool], fetched: &[bool], start: &mut Vec<f64>, rounds: usize) {
-    let n = known.iter().filter(|k| **k).count() as f64;
-    for _ in 0..rounds {
-        let mut next = vec![0.0; out.len()];
-        let mut dangling = 0.0;
-        for (page, links) in out.iter().enumerate() {
-            if !known[page] {
-                continue;
-            }
-            if !fetched[page] || links.is_empty() {
-                dangling += start[page];
-            } else {
-                let share = start[page] / links.len() as f64;
-                links.iter().for_each(|&t| next[t as usize] += share);
-            }
-        }
-        for (page, rank) in next.iter_mut().enumerate() {
-            *rank = if known[page] { 0.15 / n + 0.85 * (*rank + dangling / n) } else { 0.0 };
-        }
-        *start = next;
+impl Order {
+    const ALL: [Self; 9] = [
+        Self::Oracle,
+        Self::BestFirst,
+        Self::Unlifted,
+        Self::Cash,
+        Self::Backlink,
+        Self::Pvalue,
+        Self::ForwardLink,
+        Self::Location,
+        Self::BreadthFirst,
+    ];
+
+    fn sweeps(self) -> bool {
+        matches!(self, Self::BestFirst | Self::Unlifted)
     }
 }
 
-fn web(world: &World, seeds: usize) -> Web {
-    let options = TruthOptions { seeds: world.seeds(seeds), ..TruthOptions::default() };
-    let truth = world.truth(&options);
-    let entries = truth.entries();
-    let fetchable = |at: u32| entries[at as usize].expect != Expect::Disallowed;
-    let mut number = vec![u32::MAX; entries.len()];
-    let mut n = 0;
-    for at in 0..entries.len() as u32 {
-        if fetchable(at) {
-            number[at as usize] = n;
-            n += 1;
-        }
+/// A web in memory; pages are numbered as breadth-first finds them, the seed is 0.
+struct Web {
+    lists: Vec<LinkList>,
+    host: Vec<u32>,
+    directories: Vec<u32>,
+    hosts: usize,
+}
+
+impl Lists for Web {
+    type Error = Infallible;
+
+    fn nodes(&self) -> usize {
+        self.lists.len()
     }
-    let mut out = vec![Vec::new(); n as usize];
-    truth.for_each_edge(|from, to| {
-        if from != to && fetchable(from) {
-            out[number[from as usize] as usize].push(number[to as usize]);
-        }
-    });
-    for links in &mut out {
-        let mut seen = foldhash::HashSet::default();
-        links.retain(|t| seen.insert(*t));
+
+    fn for_each_page(&self, each: impl FnMut(&LinkList)) -> Result<(), Infallible> {
+        self.lists.iter().for_each(each);
+        Ok(())
     }
-    let (mut host, mut slashes) = (Vec::new(), Vec::new());
-    for entry in truth.fetchable() {
-        let url = truth.url(entry);
-        host.push(match entry.node {
-            Node::Page(page) => world.locate(page).0.0,
-            _ => world
-                .host_named(url.split('/').nth(2).unwrap_or("").split(':').next().unwrap_or(""))
-                .map_or(0, |h| h.0),
+}
+
+impl Web {
+    fn new(world: &World) -> Self {
+        let truth = world.truth(&TruthOptions::default());
+        let entries = truth.entries();
+        let mut next = 0;
+        let number: Vec<Option<u32>> = entries
+            .iter()
+            .map(|entry| {
+                (entry.expect != Expect::Disallowed).then(|| {
+                    next += 1;
+                    next - 1
+                })
+            })
+            .collect();
+        let mut links: Vec<Vec<(u32, u8)>> = vec![Vec::new(); next as usize];
+        truth.for_each_edge(|from, to| {
+            if let (Some(from), Some(to)) = (number[from as usize], number[to as usize]) {
+                links[from as usize].push((to, 0));
+            }
         });
-        slashes
-            .push(url.trim_end_matches('/').matches('/').count() as u32 - 2 + u32::from(url.contains('?')));
-    }
-    let mut rank = vec![1.0 / f64::from(n); n as usize];
-    let all = vec![true; n as usize];
-    pagerank(&out, &all, &all, &mut rank, 60);
-    let seeds = (0..n).take(1).collect();
-    Web { out, host, slashes, rank, seeds }
-}
-
-fn crawl(web: &Web, order: Order) -> Vec<u32> {
-    let n = web.out.len();
-    let mut online = OnlineImportance::new(OnlineOptions::default());
-    let mut moved = Vec::new();
-    let (mut known, mut fetched) = (vec![false; n], vec![false; n]);
-    let mut sequence = vec![0u32; n];
-    let mut depth = vec![0u32; n];
-    let mut ranks = vec![0.0f64; n];
-    let mut residual = vec![0.0f64; n];
-    let hosts = web.host.iter().max().map_or(0, |h| *h as usize + 1);
-    let mut host_sum = vec![(0.0f64, 0.0f64); hosts];
-    let mut host_out = vec![(0.0f64, 0.0f64); hosts];
-    let mut next_recompute = 1000;
-    let mut found = 0;
-    let mut heap: BinaryHeap<(ordered::F, std::cmp::Reverse<u32>, u32)> = BinaryHeap::new();
-    let mut current = vec![f64::NEG_INFINITY; n];
-    let mut visited = Vec::with_capacity(n);
-    for &seed in &web.seeds {
-        known[seed as usize] = true;
-        heap.push((ordered::F(f64::MAX), std::cmp::Reverse(0), seed));
-        current[seed as usize] = f64::MAX;
-    }
-    while let Some((ordered::F(score), _, page)) = heap.pop() {
-        let p = page as usize;
-        if fetched[p] || score < current[p] {
-            continue;
+        let lists = links.iter_mut().zip(0..).map(|(links, owner)| {
+            links.sort_unstable();
+            links.dedup();
+            let mut list = LinkList::default();
+            list.fill(owner, links);
+            list
+        });
+        let lists = lists.collect();
+        let (mut host, mut directories) = (Vec::new(), Vec::new());
+        for entry in truth.fetchable() {
+            let url = truth.url(entry);
+            let name = url.split('/').nth(2).unwrap_or_default();
+            let name = name.split(':').next().unwrap_or_default();
+            host.push(world.host_named(name).map_or(0, |host| host.0));
+            directories.push(url.trim_end_matches('/').matches('/').count() as u32);
         }
-        fetched[p] = true;
-        visited.push(page);
-        host_out[web.host[p] as usize].0 += web.out[p].len() as f64;
-        host_out[web.host[p] as usize].1 += 1.0;
-        host_sum[web.host[p] as usize].0 +=
-            online.get(u64::from(page) + 1).map_or(0.0, |k| f64::from(k.importance));
-        host_sum[web.host[p] as usize].1 += 1.0;
-        moved.clear();
-        online.fetched(u64::from(page) + 1, web.out[p].iter().map(|&t| u64::from(t) + 1), &mut moved);
-        for &t in &web.out[p] {
-            let t = t as usize;
-            if !known[t] {
-                known[t] = true;
-                found += 1;
-                sequence[t] = found;
-                depth[t] = depth[p] + 1;
-            }
-        }
-        let mut touched: Vec<u32> = web.out[p].clone();
-        if order == Order::Residual {
-            // Push: what arrives at fetched pages is handed on at once if it is enough.
-            residual[p] += 0.15;
-            let mut stack = vec![page];
-            let mut steps = 0;
-            while let Some(q) = stack.pop() {
-                let q = q as usize;
-                let amount = residual[q];
-                ranks[q] += amount;
-                residual[q] = 0.0;
-                if web.out[q].is_empty() {
-                    continue;
-                }
-                let share = 0.85 * amount / web.out[q].len() as f64;
-                for &t in &web.out[q] {
-                    residual[t as usize] += share;
-                    if fetched[t as usize] && residual[t as usize] > 0.15 && steps < 64 {
-                        stack.push(t);
-                        steps += 1;
-                    } else {
-                        touched.push(t);
-                    }
-                }
-            }
-        }
-        if order == Order::PageRank && visited.len() >= next_recompute {
-            next_recompute = visited.len() * 5 / 4;
-            let mut start: Vec<f64> = ranks.iter().map(|r| r.max(1.0 / n as f64)).collect();
-            pagerank(&web.out, &known, &fetched, &mut start, 8);
-            ranks = start;
-            let k = known.iter().filter(|k| **k).count() as f64;
-            ranks.iter_mut().for_each(|r| *r *= k);
-            touched = (0..n as u32).filter(|t| known[*t as usize] && !fetched[*t as usize]).collect();
-            current.iter_mut().for_each(|c| *c = f64::NEG_INFINITY);
-        }
-        for t in touched {
-            let at = t as usize;
-            if fetched[at] {
-                continue;
-            }
-            let k = online.get(u64::from(t) + 1);
-            let (importance, links) =
-                k.map_or((0.0, 0.0), |k| (f64::from(k.importance), f64::from(k.in_links)));
-            let (ho, hc) = host_out[web.host[at] as usize];
-            let forward = if hc > 0.0 { ho / hc } else { 0.0 };
-            let score = match order {
-                Order::Breadth => -f64::from(depth[at]),
-                Order::Backlink => links,
-                Order::Forward => forward,
-                Order::Location => -f64::from(web.slashes[at]),
-                Order::Pvalue => forward - links,
-                Order::Opic => importance,
-                Order::OpicClass => f64::from(k.map_or(0, |k| k.class())),
-                Order::OpicBl => importance * links.sqrt(),
-                Order::OpicRoot => importance * if web.slashes[at] == 0 { 8.0 } else { 1.0 },
-                Order::OpicHost => {
-                    let (sum, count) = host_sum[web.host[at] as usize];
-                    importance + if count > 0.0 { 0.1 * sum / count } else { 0.0 }
-                }
-                Order::Residual => residual[at],
-                Order::PageRank => {
-                    if ranks[at] > 0.0 {
-                        ranks[at].max(importance)
-                    } else {
-                        importance
-                    }
-                }
-                Order::Oracle => web.rank[at],
-                Order::Random => (t.wrapping_mul(0x9E37_79B1)) as f64,
-            };
-            if score > current[at] {
-                current[at] = score;
-                heap.push((ordered::F(score), std::cmp::Reverse(sequence[at]), t));
-            }
-        }
-    }
-    visited
-}
-
-mod ordered {
-    #[derive(Clone, Copy, PartialEq)]
-    pub struct F(pub f64);
-    impl Eq for F {}
-    impl PartialOrd for F {
-        fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-            Some(self.cmp(other))
-        }
-    }
-    impl Ord for F {
-        fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-            self.0.total_cmp(&other.0)
-        }
+        Self { lists, host, directories, hosts: world.hosts().len() }
     }
 }
 
-fn main() {
+/// One host's URLs that wait, and what is known of the host.
+#[derive(Clone, Default)]
+struct HostQueue {
+    waiting: BinaryHeap<(i64, Reverse<u32>, u32)>,
+    known: u64,
+    fetched: u64,
+    links: u64,
+    /// Its entry among the hosts that are ready.
+    entry: Option<(i64, Reverse<u32>, u32)>,
+}
+
+struct Crawl<'w> {
+    web: &'w Web,
+    order: Order,
+    ranks: &'w [f64],
+    online: OnlineImportance,
+    hosts: Vec<HostQueue>,
+    ready: BTreeSet<(i64, Reverse<u32>, u32)>,
+    /// As the how-many-eth it was found; 0 if it was not.
+    found: Vec<u32>,
+    /// URLs found.
+    count: u32,
+    depth: Vec<u32>,
+    fetched: Vec<bool>,
+    score: Vec<i64>,
+    visited: Vec<u32>,
+    swept: usize,
+}
+
+/// Ids in the on-line table.
+fn id(page: u32) -> u64 {
+    u64::from(page) + 1
+}
+
+impl<'w> Crawl<'w> {
+    fn new(web: &'w Web, order: Order, ranks: &'w [f64]) -> Self {
+        let n = web.nodes();
+        let mut crawl = Self {
+            web,
+            order,
+            ranks,
+            online: OnlineImportance::new(OnlineOptions::default()),
+            hosts: vec![HostQueue::default(); web.hosts],
+            ready: BTreeSet::new(),
+            found: vec![0; n],
+            count: 0,
+            depth: vec![0; n],
+            fetched: vec![false; n],
+            score: vec![i64::MIN; n],
+            visited: Vec::with_capacity(n),
+            swept: 0,
+        };
+        crawl.find(0, 0);
+        crawl.queue(0);
+        crawl
+    }
+
+    fn find(&mut self, page: u32, depth: u32) {
+        let found = &mut self.found[page as usize];
+        if *found == 0 {
+            self.count += 1;
+            *found = self.count;
+            self.depth[page as usize] = depth;
+            self.hosts[self.web.host[page as usize] as usize].known += 1;
+        }
+    }
+
+    /// What decides when a page is fetched, apart from its host: higher goes first.
+    fn priority(&self, page: u32) -> i64 {
+        let at = page as usize;
+        let known = self.online.get(id(page));
+        let links = known.map_or(0, |known| i64::from(known.in_links));
+        let host = &self.hosts[self.web.host[at] as usize];
+        let expected = (host.links * 16).checked_div(host.fetched).unwrap_or(0) as i64;
+        match self.order {
+            Order::Oracle => (self.ranks[at] * 1e15) as i64,
+            Order::BestFirst | Order::Unlifted | Order::Cash => {
+                i64::from(class(known.map_or(0.0, |known| known.importance)))
+            }
+            Order::Backlink => links,
+            Order::Pvalue => expected - links * 16,
+            Order::ForwardLink => expected,
+            Order::Location => -i64::from(self.web.directories[at]),
+            Order::BreadthFirst => -i64::from(self.depth[at]),
+        }
+    }
+
+    /// Puts a page in the queue of its host, again if it now goes earlier.
+    fn queue(&mut self, page: u32) {
+        let (at, priority) = (page as usize, self.priority(page));
+        if self.fetched[at] || priority <= self.score[at] {
+            return;
+        }
+        self.score[at] = priority;
+        let host = self.web.host[at];
+        self.hosts[host as usize].waiting.push((priority, Reverse(self.found[at]), page));
+        self.settle(host);
+    }
+
+    /// Brings a host's place among the ready ones up to date.
+    fn settle(&mut self, host: u32) {
+        let queue = &mut self.hosts[host as usize];
+        while let Some(&(score, _, page)) = queue.waiting.peek()
+            && (self.fetched[page as usize] || score < self.score[page as usize])
+        {
+            queue.waiting.pop();
+        }
+        let lift = match self.order {
+            Order::BestFirst => i64::from(host_lift(queue.known, queue.fetched)),
+            _ => 0,
+        };
+        let entry = queue.waiting.peek().map(|(score, found, _)| (score + lift, *found, host));
+        if entry != queue.entry {
+            if let Some(old) = queue.entry.take() {
+                self.ready.remove(&old);
+            }
+            queue.entry = entry;
+            self.ready.extend(entry);
+        }
+    }
+
+    fn run(mut self) -> Vec<u32> {
+        while let Some(&(_, _, host)) = self.ready.last() {
+            let Some((_, _, page)) = self.hosts[host as usize].waiting.pop() else { break };
+            self.fetch(page);
+            self.settle(host);
+        }
+        self.visited
+    }
+
+    fn fetch(&mut self, page: u32) {
+        let web = self.web;
+        let links = &web.lists[page as usize].others;
+        self.fetched[page as usize] = true;
+        self.visited.push(page);
+        let host = &mut self.hosts[web.host[page as usize] as usize];
+        host.fetched += 1;
+        host.links += links.len() as u64;
+        let mut moved = Vec::new();
+        self.online.fetched(id(page), links.iter().map(|&to| id(to)), &mut moved);
+        if self.order.sweeps() {
+            for _ in 0..SWEPT_PER_FETCH {
+                let Some(&page) = self.visited.get(self.swept) else {
+                    self.swept = 0;
+                    break;
+                };
+                self.swept += 1;
+                let links = web.lists[page as usize].others.iter().map(|&to| (id(to), 1.0));
+                self.online.sweep(id(page), links, &mut moved);
+            }
+        }
+        for &to in links {
+            self.find(to, self.depth[page as usize] + 1);
+            self.queue(to);
+        }
+        for moved in moved {
+            self.queue((moved.url - 1) as u32);
+        }
+    }
+}
+
+fn world() -> Result<World, String> {
     let mut arguments = std::env::args().skip(1);
-    let (mut pages, mut hosts, mut seed, mut full, mut seeds) = (200_000, 1000, 1, false, 1);
+    let (mut pages, mut hosts, mut seed, mut full) = (200_000, 1000, 1, false);
+    let (mut links, mut same_host) = (None, None);
     while let Some(name) = arguments.next() {
         if name == "--full" {
             full = true;
             continue;
         }
-        let value: u64 = arguments.next().and_then(|v| v.parse().ok()).unwrap_or(0);
+        let value = arguments.next().ok_or(format!("{name} needs a value"))?;
+        let number = |text: &str| text.parse::<u32>().map_err(|error| format!("{name} {value}: {error}"));
         match name.as_str() {
-            "--pages" => pages = value as u32,
-            "--hosts" => hosts = value as u32,
-            "--seed" => seed = value,
-            "--seeds" => seeds = value as usize,
-            _ => {}
+            "--pages" => pages = number(&value)?,
+            "--hosts" => hosts = number(&value)?,
+            "--seed" => seed = u64::from(number(&value)?),
+            "--same-host" => same_host = Some(number(&value)? as u8),
+            "--links" => {
+                let (least, most) = value.split_once('-').ok_or("--links wants two numbers, as in 30-60")?;
+                links = Some((number(least)?, number(most)?));
+            }
+            _ => return Err(format!("unknown option {name}")),
         }
     }
-    let world = World::new(if full {
-        WorldConfig::full(seed, hosts, pages)
-    } else {
-        WorldConfig::clean(seed, hosts, pages)
-    });
-    let web = web(&world, seeds);
-    let edges: usize = web.out.iter().map(Vec::len).sum();
-    println!("{} pages, {edges} links", web.out.len());
-    let shares = [1, 2, 5, 10, 20, 30, 50, 75, 100];
-    print!("{:12}", "order");
-    shares.iter().for_each(|s| print!("{:>8}", format!("{s}%")));
-    println!();
-    let mut best: Vec<f64> = web.rank.clone();
-    best.sort_by(|a, b| b.total_cmp(a));
-    let row = |name: &str, ranks: &[f64]| {
-        print!("{name:12}");
-        for share in shares {
-            let mass: f64 = ranks[..web.out.len() * share / 100].iter().sum();
-            print!("{mass:8.4}");
-        }
-        println!("  ({} visited)", ranks.len());
+    let mut config =
+        if full { WorldConfig::full(seed, hosts, pages) } else { WorldConfig::clean(seed, hosts, pages) };
+    config.links = links.unwrap_or(config.links);
+    config.same_host_percent = same_host.unwrap_or(config.same_host_percent);
+    Ok(World::new(config))
+}
+
+fn main() -> Result<(), String> {
+    let web = Web::new(&world()?);
+    let edges: usize = web.lists.iter().map(|list| list.others.len()).sum();
+    println!("{} pages on {} hosts, {edges} links\n", web.nodes(), web.hosts);
+    let options = RankOptions { weighting: Weighting::Plain, ..RankOptions::default() };
+    let Ok(ranking) = pagerank(&web, &options, None);
+    let percents = [1, 2, 5, 10, 20, 30, 50, 75, 100];
+    let heads: Vec<String> = percents.iter().map(|percent| format!("{percent} %")).collect();
+    println!("| order | {} |\n| --- |{}", heads.join(" | "), " ---: |".repeat(heads.len()));
+    let shares: Vec<f64> = percents.iter().map(|percent| f64::from(*percent) / 100.0).collect();
+    let row = |name: &str, curve: &Curve, reference: &Curve| {
+        let cells = points(curve, reference, &shares)
+            .iter()
+            .map(|point| format!("{:.4}", point.mass))
+            .collect::<Vec<_>>();
+        println!("| {name} | {} |", cells.join(" | "));
     };
-    row("ideal", &best);
-    use Order::*;
-    for order in [
-        Oracle, PageRank, Residual, Opic, OpicClass, OpicBl, OpicRoot, OpicHost, Backlink, Pvalue, Forward,
-        Location, Breadth, Random,
-    ] {
-        let visited = crawl(&web, order);
-        let mut ranks: Vec<f64> = visited.iter().map(|&p| web.rank[p as usize]).collect();
-        let count = visited.len();
-        ranks.resize(web.out.len(), 0.0);
-        row(&format!("{order:?}"), &ranks);
-        assert!(count > web.out.len() / 2);
+    let all = Curve::of_ranks(ranking.ranks.iter().copied());
+    row("ceiling", &all.ideal(), &all);
+    for order in Order::ALL {
+        let visited = Crawl::new(&web, order, &ranking.ranks).run();
+        let curve = Curve::of_ranks(visited.iter().map(|&page| ranking.ranks[page as usize]));
+        row(&format!("{order:?}"), &curve, &all);
     }
+    Ok(())
 }

@@ -172,13 +172,20 @@ impl Table {
         } else {
             let cut = waiting.len() - keep;
             let (_, least, above) = waiting.select_nth_unstable_by(cut, f32::total_cmp);
-            // Of those worth exactly as much as the cut, as many stay as there is room for.
-            let mut ties = keep - above.iter().filter(|worth| **worth > *least).count();
+            // Of those worth exactly as much as the cut, as many stay as there is room for: from all over the table, or its
+            // front would fill up and probes there grow long.
             let least = *least;
+            let room = keep - above.iter().filter(|worth| **worth > least).count();
+            let ties = waiting.iter().filter(|worth| **worth == least).count();
+            let mut credit = 0;
             self.rebuild(self.slots.len(), |slot| {
-                let is_tie = slot.importance == least && ties > 0 && !slot.is_fetched();
-                ties -= usize::from(is_tie);
-                is_tie || (!slot.is_fetched() && slot.importance > least)
+                if slot.is_fetched() || slot.importance != least {
+                    return !slot.is_fetched() && slot.importance > least;
+                }
+                credit += room;
+                let stays = credit >= ties;
+                credit -= if stays { ties } else { 0 };
+                stays
             });
         }
         *forgotten += (before - self.used) as u64;

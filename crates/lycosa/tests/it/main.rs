@@ -6,6 +6,7 @@ mod canon;
 mod compare;
 mod crawl;
 mod demo;
+mod graph;
 mod inspect;
 mod robots;
 mod search;

@@ -2,8 +2,10 @@
 
 use crate::binary::lycosa;
 
-const COMMANDS: [&str; 10] =
-    ["crawl", "status", "why", "report", "export", "cat", "robots", "canon", "inspect", "demo"];
+const COMMANDS: [&str; 13] = [
+    "crawl", "status", "why", "report", "export", "cat", "robots", "canon", "inspect", "demo", "links",
+    "rank", "seeds",
+];
 
 #[test]
 fn every_command_has_help_with_examples() {
@@ -41,6 +43,9 @@ fn failures_are_one_and_say_what_to_do() {
         &["why", "http://a.test/", "-d", missing],
         &["cat", "http://a.test/", "-d", missing],
         &["export", "-f", "urls", "-d", missing],
+        &["links", "http://a.test/", "-d", missing],
+        &["rank", missing],
+        &["seeds", "--from", missing],
     ] {
         let run = lycosa(args).expect_code(1);
         assert!(run.err.contains("there is no crawl in") && run.err.contains("lycosa crawl"), "{}", run.err);
