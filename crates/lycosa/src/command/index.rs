@@ -70,7 +70,7 @@ pub fn run(args: IndexArgs) -> Result<Exit> {
     } else {
         let mut table = Table::new();
         table.row("pages", count(pages));
-        table.row("indexed", format!("{} ({} pages/s)", count(fed.put), rate(fed.put as f64 / seconds)));
+        table.row("indexed", format!("{} ({})", count(fed.put), rate(fed.put as f64 / seconds)));
         table.row("removed", count(fed.deleted));
         table.row("unchanged", count(walked.unchanged));
         table.row("unreadable", count(walked.unreadable.len() as u64));
