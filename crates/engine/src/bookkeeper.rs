@@ -4,8 +4,11 @@
 mod commits;
 mod handout;
 mod intake;
+mod mail;
+mod pictures;
 mod progress;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
@@ -15,15 +18,17 @@ use foldhash::{HashMap, HashSet};
 use lycosa_archive::EncodedVisit;
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
-use lycosa_frontier::{Frontier, Lease};
+use lycosa_frontier::{Frontier, Lease, Store};
 use lycosa_page::MirrorDetector;
-use lycosa_types::{CanonUrl, UrlKey};
+use lycosa_types::UrlKey;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::clock;
 use crate::committer::{Batch, CommitError, Ended};
 use crate::config::LimitConfig;
-use crate::judge::Judged;
+use crate::judge::{JudgeContext, Judged};
+use crate::prospects::Prospects;
+use crate::refresher::Refresher;
 use crate::totals::{Progress, Totals};
 use crate::worker::Finished;
 use progress::Rate;
@@ -34,21 +39,15 @@ const STOP_GRACE: Duration = Duration::from_secs(10);
 /// Marks in the state.
 pub const MARK_TOTALS: &str = "totals";
 pub const MARK_CLEAN: &str = "clean-stop";
+/// When the refresh under way began; empty if none is.
+pub const MARK_SWEEP: &str = "sweep";
 
 /// What reaches the bookkeeper.
 #[derive(Debug)]
 pub enum Event {
-    Finished {
-        worker: usize,
-        batch: Vec<Finished>,
-    },
-    Committed {
-        epoch: u64,
-        archived_bytes: u64,
-    },
+    Finished { worker: usize, batch: Vec<Finished> },
+    Committed { epoch: u64, archived_bytes: u64 },
     CommitFailed(CommitError),
-    /// Seeds added while the crawl runs.
-    Submit(Vec<CanonUrl>),
 }
 
 /// Why the loop ended.
@@ -79,9 +78,18 @@ struct WorkerSlot {
 
 pub struct Bookkeeper {
     frontier: Frontier,
+    prospects: Prospects,
+    refresher: Refresher,
+    store: Arc<Store>,
+    context: Arc<JudgeContext>,
+    inbox: PathBuf,
+    mailbox: mail::Mailbox,
+    pictures: pictures::Pictures,
     limits: LimitConfig,
     concurrency: usize,
     per_host: u32,
+    /// Pages that suit the topic this well count as on topic.
+    relevant_from: f32,
     /// Recognises hosts that repeat another one; none if that is not wanted.
     mirrors: Option<MirrorDetector>,
     workers: Vec<WorkerSlot>,
@@ -111,9 +119,15 @@ pub struct Bookkeeper {
 /// What a bookkeeper is made of.
 pub struct Parts {
     pub frontier: Frontier,
+    pub prospects: Prospects,
+    pub refresher: Refresher,
+    pub store: Arc<Store>,
+    pub context: Arc<JudgeContext>,
+    pub inbox: PathBuf,
     pub limits: LimitConfig,
     pub concurrency: usize,
     pub per_host: u32,
+    pub relevant_from: f32,
     pub skip_mirrors: bool,
     pub workers: Vec<UnboundedSender<Vec<Lease>>>,
     pub events: Receiver<Event>,
@@ -129,9 +143,17 @@ impl Bookkeeper {
         let slot = |leases| WorkerSlot { leases, in_flight: 0, outgoing: Vec::new() };
         Self {
             frontier: parts.frontier,
+            prospects: parts.prospects,
+            refresher: parts.refresher,
+            store: parts.store,
+            context: parts.context,
+            inbox: parts.inbox,
+            mailbox: mail::Mailbox::default(),
+            pictures: pictures::Pictures::default(),
             limits: parts.limits,
             concurrency: parts.concurrency,
             per_host: parts.per_host,
+            relevant_from: parts.relevant_from,
             mirrors: parts.skip_mirrors.then(MirrorDetector::default),
             workers: parts.workers.into_iter().map(slot).collect(),
             events: parts.events,
@@ -143,7 +165,7 @@ impl Bookkeeper {
             committing: 0,
             last_commit: now,
             received_before: parts.totals.received_bytes,
-            pages_before: parts.totals.pages,
+            pages_before: parts.totals.pages + parts.totals.revisits,
             seconds_before: parts.totals.seconds,
             rate: Rate {
                 at: now,
@@ -171,6 +193,7 @@ impl Bookkeeper {
                 if let Some(reason) = self.reason_to_stop() {
                     stopping = Some((reason, Instant::now()));
                 } else {
+                    self.look_for_mail(self.is_over())?;
                     self.hand_out(now)?;
                 }
             }
@@ -182,7 +205,7 @@ impl Bookkeeper {
             if let Some((reason, since)) = stopping {
                 let idle = self.frontier.counts().leased == 0;
                 if idle || since.elapsed() > STOP_GRACE {
-                    self.finish()?;
+                    self.finish(reason)?;
                     return Ok((reason, self.totals));
                 }
             }
@@ -198,7 +221,7 @@ impl Bookkeeper {
         if self.stop.load(Ordering::Relaxed) {
             return Some(Stop::Asked);
         }
-        if over(self.limits.max_pages, self.totals.pages - self.pages_before) {
+        if over(self.limits.max_pages, self.totals.pages + self.totals.revisits - self.pages_before) {
             return Some(Stop::MaxPages);
         }
         if over(self.limits.max_bytes, self.totals.received_bytes - self.received_before) {

@@ -81,8 +81,12 @@ impl Committer {
             if let (Some(archive), Some(encoded)) = (&mut self.archive, encoded) {
                 archived_bytes += encoded.bytes.len() as u64;
                 let span = archive.append(&encoded)?;
-                if let Some(facts) = &mut visit.record.visit {
+                let keeps_copy = visit.course.as_ref().is_some_and(|end| end.keeps_copy);
+                if let Some(facts) = visit.record.visit.as_mut().filter(|_| !keeps_copy) {
                     facts.archived = Some(span);
+                }
+                if let Some(past) = visit.course.as_mut().and_then(|end| end.history.last_mut()) {
+                    past.archived = Some(span);
                 }
             }
             if let Some(edges) = edges {

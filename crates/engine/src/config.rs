@@ -5,15 +5,19 @@ use std::path::{Path, PathBuf};
 
 use lycosa_fetch::{Cidr, FetchOptions, NetGuard, Overrides, PoolLimits, SharedOptions, UserAgent};
 use lycosa_frontier::trap::TrapRules;
-use lycosa_frontier::{FrontierOptions, Order, Politeness, ScopeKind, ScopeOptions};
+use lycosa_frontier::{FrontierOptions, Order, Politeness, Revisits, ScopeKind, ScopeOptions};
 use lycosa_types::{CanonRules, Granularity, Partitioner};
 use serde::{Deserialize, Serialize};
 
 mod fetch;
+mod focus;
 mod judging;
+mod refresh;
 
 pub use fetch::FetchConfig;
+pub use focus::FocusConfig;
 pub use judging::{JudgingConfig, MinutiaHash};
+pub use refresh::RefreshConfig;
 
 /// `lycosa.toml` with every key, its meaning and its default.
 pub const TEMPLATE: &str = include_str!("lycosa.toml");
@@ -40,7 +44,9 @@ pub struct Config {
     pub fetch: FetchConfig,
     pub urls: CanonRules,
     pub traps: TrapRules,
+    pub focus: FocusConfig,
     pub judging: JudgingConfig,
+    pub refresh: RefreshConfig,
     pub archive: ArchiveConfig,
     pub index: IndexConfig,
     pub partitions: PartitionConfig,
@@ -242,6 +248,15 @@ impl Config {
         if self.politeness.per_host == 0 {
             return refuse("politeness.per_host", "must be at least 1");
         }
+        if !(0.0..=1.0).contains(&self.refresh.share) {
+            return refuse("refresh.share", "must be between 0 and 1");
+        }
+        if !(self.refresh.budget_per_s > 0.0 && self.refresh.budget_per_s.is_finite()) {
+            return refuse("refresh.budget_per_s", "must be above 0");
+        }
+        if usize::from(self.judging.images) > lycosa_page::MAX_PICTURES {
+            return refuse("judging.images", "must be between 0 and 16");
+        }
         if self.memory.budget_mib < 64 {
             return refuse("memory.budget_mib", "must be at least 64");
         }
@@ -278,12 +293,21 @@ impl Config {
             // An entry takes some 300 bytes with its URL.
             max_entries_in_memory: budget / 4 / 300,
             seen_bytes: budget / 4,
+            revisits: if self.refresh.continuous { Revisits::Due } else { Revisits::Off },
+            refresh_share: self.refresh.share,
+            // A URL that can move takes some 50 bytes.
+            max_tracked: budget / 8 / 50,
         }
     }
 
     /// Memory for the state store's caches and write buffers.
     pub fn store_bytes(&self) -> u64 {
         (self.memory.budget_mib << 20) / 4
+    }
+
+    /// Memory for what the orders that follow links know about URLs.
+    pub fn prospects_bytes(&self) -> usize {
+        ((self.memory.budget_mib << 20) / 8) as usize
     }
 
     /// Memory for the content-seen table.

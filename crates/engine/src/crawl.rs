@@ -7,26 +7,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use foldhash::HashSet;
 use lycosa_archive::{Archive, ArchiveError, ArchiveOptions, DurableEnd};
 use lycosa_fetch::{Shared, TlsSetupError};
 use lycosa_frontier::scope::PatternError;
-use lycosa_frontier::{Admission, Discovered, Frontier, PrintTable, Scope, Store, StoreError};
+use lycosa_frontier::store::Mark;
+use lycosa_frontier::{Admission, Discovered, Frontier, PrintTable, Revisits, Scope, Store, StoreError};
 use lycosa_graph::{EdgeLog, EdgeLogError};
-use lycosa_types::CanonUrl;
+use lycosa_types::{CanonUrl, UnixMs, UrlKey};
 
-use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_TOTALS, Parts, Stop};
+use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Parts, Stop};
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
 use crate::config::{Config, ConfigError, LimitConfig};
 use crate::indexing::{Followed, Follower, IndexingError};
 use crate::judge::{JudgeContext, compression};
 use crate::layout::{Layout, write_atomically};
 use crate::near::NearTable;
+use crate::prospects::{Found, Prospects};
+use crate::refresher::Refresher;
 use crate::report::{REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
 use crate::totals::{Progress, Totals};
 use crate::{clock, rules, worker};
 
 /// Marks in the state.
-const MARK_SEEDS: &str = "seeds";
+pub(crate) const MARK_SEEDS: &str = "seeds";
 
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
@@ -68,6 +72,8 @@ pub struct Crawl {
     context: Arc<JudgeContext>,
     store: Arc<Store>,
     frontier: Frontier,
+    prospects: Prospects,
+    refresher: Refresher,
     totals: Totals,
     committer: Committer,
     shared: Arc<Shared>,
@@ -100,12 +106,27 @@ impl Handle {
 impl Crawl {
     /// Opens the crawl in `layout`, making it if there is none. `seeds` are added to those it has.
     pub fn open(layout: Layout, config: Config, seeds: &[CanonUrl]) -> Result<Self, CrawlError> {
+        Self::start(layout, config, seeds, None)
+    }
+
+    /// Opens the crawl in `layout` to visit once again every page whose last visit was before `before`. A refresh that
+    /// was interrupted goes on with the time it began with.
+    pub fn refresh(layout: Layout, config: Config, before: UnixMs) -> Result<Self, CrawlError> {
+        Self::start(layout, config, &[], Some(before))
+    }
+
+    fn start(
+        layout: Layout,
+        config: Config,
+        seeds: &[CanonUrl],
+        refresh_before: Option<UnixMs>,
+    ) -> Result<Self, CrawlError> {
         config.check()?;
         let io = |path: PathBuf| move |source| CrawlError::Io { path, source };
         std::fs::create_dir_all(&layout.root).map_err(io(layout.root.clone()))?;
         std::fs::create_dir_all(layout.graph()).map_err(io(layout.graph()))?;
         let store = Arc::new(Store::open(&layout.state(), config.store_bytes())?);
-        let seeds = merge_seeds(&store, seeds)?;
+        let seeds = merged_seeds(&store, seeds)?;
         if seeds.is_empty() {
             return Err(CrawlError::NoSeeds);
         }
@@ -124,30 +145,41 @@ impl Crawl {
         let read_rules: lycosa_frontier::frontier::ReadRules =
             Box::new(move |_, record| rules::from_record(record, &product));
         let now = clock::now();
-        let mut frontier =
-            Frontier::open(config.frontier_options(), Arc::clone(&store), read_rules, clean, now)?;
+        let mut options = config.frontier_options();
+        let mut marks: Vec<Mark> = vec![(MARK_CLEAN, vec![0])];
+        if let Some(before) = refresh_before {
+            let before = sweep_under_way(&store)?.unwrap_or(before);
+            options.revisits = Revisits::Sweep { before, images: config.judging.images == 0 };
+            marks.push((MARK_SWEEP, before.0.to_be_bytes().to_vec()));
+        }
+        let mut frontier = Frontier::open(options, Arc::clone(&store), read_rules, clean, now)?;
+        let prospects = Prospects::open(config.order, config.prospects_bytes(), &layout.edges())?;
+        let refresher = Refresher::open(&config.refresh, &store)?;
         for seed in &seeds {
-            let found =
-                Discovered { url: seed.as_str(), key: seed.key(), depth: 0, redirects: 0, found_on: None };
+            let (url, key) = (seed.as_str(), seed.key());
+            let signals = prospects.signals(url, key, Found { depth: 0, seed: true, relevance: 1.0 });
+            let found = Discovered { url, key, redirects: 0, found_on: None, signals };
             if frontier.admit(found, now)? == Admission::Queued {
                 totals.accepted += 1;
             }
         }
         // Seeds are durable before anything else happens, together with the mark that a crawl is under way.
         let changes = frontier.take_changes();
-        let names: Vec<&str> = seeds.iter().map(CanonUrl::as_str).collect();
-        store.commit(&[], &changes, &[(MARK_CLEAN, vec![0]), (MARK_SEEDS, names.join("\n").into_bytes())])?;
+        marks.push((MARK_SEEDS, seeds_mark(&seeds)));
+        store.commit(&[], &changes, &marks)?;
         frontier.committed(changes.epoch);
         let scope = Scope::new(config.scope_options(), &seeds)?;
         let prints = PrintTable::load(Arc::clone(&store), config.prints_bytes())?;
         let near = NearTable::load(&store, config.judging.least_resemblance, config.prints_bytes())?;
         Ok(Self {
             shared: Shared::new(config.shared_options()?)?,
-            context: Arc::new(JudgeContext { config: config.clone(), scope, prints, near }),
+            context: Arc::new(JudgeContext::new(config.clone(), scope, prints, near, Arc::clone(&store))),
             layout,
             config,
             store,
             frontier,
+            prospects,
+            refresher,
             totals,
             committer,
             handle: Handle { stop: Arc::default(), progress: Arc::default() },
@@ -161,8 +193,20 @@ impl Crawl {
 
     /// Runs until nothing is left, a limit is reached, or [`Handle::stop`] is called; then saves everything.
     pub fn run(self) -> Result<CrawlEnd, CrawlError> {
-        let Self { layout, config, context, store, frontier, totals, mut committer, shared, handle, events } =
-            self;
+        let Self {
+            layout,
+            config,
+            context,
+            store,
+            frontier,
+            prospects,
+            refresher,
+            totals,
+            mut committer,
+            shared,
+            handle,
+            events,
+        } = self;
         let started = Instant::now();
         let (cpu_before, _) = process_figures();
         let before = totals.clone();
@@ -192,9 +236,15 @@ impl Crawl {
         drop(events_in);
         let bookkeeper = Bookkeeper::new(Parts {
             frontier,
+            prospects,
+            refresher,
+            store: Arc::clone(&store),
+            context: Arc::clone(&context),
+            inbox: layout.inbox(),
             limits: config.limits.clone(),
             concurrency: config.fetch.concurrency,
             per_host: config.politeness.per_host,
+            relevant_from: config.focus.relevant_from,
             skip_mirrors: config.judging.skip_mirrors,
             workers,
             events: events_out,
@@ -228,6 +278,8 @@ impl Crawl {
                 seconds,
                 pages,
                 pages_per_s: pages as f64 / seconds,
+                revisits: totals.revisits - before.revisits,
+                changes: totals.changes_since(&before),
                 received_bytes,
                 received_bytes_per_s: received_bytes as f64 / seconds,
                 cpu_s,
@@ -262,14 +314,24 @@ pub fn stored_seeds(store: &Store) -> Result<Vec<CanonUrl>, StoreError> {
     Ok(text.lines().map(|line| CanonUrl::from_canonical(line.to_owned())).collect())
 }
 
-fn merge_seeds(store: &Store, new: &[CanonUrl]) -> Result<Vec<CanonUrl>, StoreError> {
+/// When the refresh began that was interrupted, if one was.
+pub fn sweep_under_way(store: &Store) -> Result<Option<UnixMs>, StoreError> {
+    let bytes = store.mark(MARK_SWEEP)?.unwrap_or_default();
+    Ok(<[u8; 8]>::try_from(bytes).ok().map(|bytes| UnixMs(u64::from_be_bytes(bytes))))
+}
+
+/// The seeds a crawl has, and new ones.
+pub(crate) fn merged_seeds(store: &Store, new: &[CanonUrl]) -> Result<Vec<CanonUrl>, StoreError> {
     let mut seeds = stored_seeds(store)?;
-    for seed in new {
-        if !seeds.contains(seed) {
-            seeds.push(seed.clone());
-        }
-    }
+    let mut known: HashSet<UrlKey> = seeds.iter().map(CanonUrl::key).collect();
+    seeds.extend(new.iter().filter(|seed| known.insert(seed.key())).cloned());
     Ok(seeds)
+}
+
+/// Seeds as they are stored.
+pub(crate) fn seeds_mark(seeds: &[CanonUrl]) -> Vec<u8> {
+    let names: Vec<&str> = seeds.iter().map(CanonUrl::as_str).collect();
+    names.join("\n").into_bytes()
 }
 
 fn open_writers(layout: &Layout, config: &Config, store: Arc<Store>) -> Result<Committer, CrawlError> {

@@ -2,30 +2,39 @@
 //!
 //! Pure CPU work on the worker's own thread and buffers. Whatever the response holds, it ends in a [`Judged`].
 
+mod again;
+mod dated;
 mod encoding;
 mod facts;
+mod pictures;
 
 use std::borrow::Cow;
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use lycosa_archive::{EncodedVisit, Encoder, EncoderOptions, PayloadDigest};
+use foldhash::HashMap;
+
+use lycosa_archive::{EncodedVisit, Encoder, EncoderOptions, PayloadDigest, RevisitReason};
 use lycosa_fetch::{Response, Visit};
 use lycosa_frontier::host_queue::Entry;
-use lycosa_frontier::{First, PageEnd, PrintTable, Scope};
+use lycosa_frontier::{First, PageEnd, PrintTable, Scope, Store};
 use lycosa_graph::PageEdges;
 use lycosa_page::{
-    ContentKind, Extract, Judger, LinkKind, Rel, RobotsDirectives, Scanner, charset, sitemap, sniff,
+    Comparison, ContentKind, Extract, HostTemplate, Judger, LinkKind, PictureMark, Rel, RobotsDirectives,
+    Scanner, Signal, Topic, Verdict, charset, sitemap, sniff,
 };
-use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, Outcome, UrlId, VisitFacts};
+use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, HostKey, Outcome, UrlId, VisitFacts};
 
+pub use self::again::{Again, Earlier};
 pub use self::encoding::compression;
 use self::encoding::encode;
 use self::facts::{clip, facts};
 use crate::config::Config;
 use crate::near::{NearTable, StoredSignatures};
-use crate::outlinks::{LinkCollector, LinkCounts, Outlinks, Recent};
+use crate::outlinks::{Focus, LinkCollector, LinkCounts, Outlinks, Recent};
 
+/// Text looked at on either side of a link, for its topic.
+const AROUND_BYTES: usize = 100;
 /// Largest sitemap after decompression.
 const MAX_SITEMAP_BYTES: u64 = 50 << 20;
 
@@ -33,9 +42,32 @@ const MAX_SITEMAP_BYTES: u64 = 50 << 20;
 #[derive(Debug)]
 pub struct JudgeContext {
     pub config: Config,
-    pub scope: Scope,
+    scope: RwLock<Arc<Scope>>,
     pub prints: PrintTable,
     pub near: NearTable,
+    pub store: Arc<Store>,
+    /// What the crawl looks for; none if it looks for everything.
+    pub topic: Option<Topic>,
+    /// What changes on most pages of a host in the same way.
+    pub templates: Mutex<HashMap<HostKey, HostTemplate>>,
+}
+
+impl JudgeContext {
+    pub fn new(config: Config, scope: Scope, prints: PrintTable, near: NearTable, store: Arc<Store>) -> Self {
+        let topic = config.focus.topic();
+        let (scope, templates) = (RwLock::new(Arc::new(scope)), Mutex::default());
+        Self { config, scope, prints, near, store, topic, templates }
+    }
+
+    /// What belongs to the crawl now.
+    pub fn scope(&self) -> Arc<Scope> {
+        Arc::clone(&self.scope.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Seeds came in that widen it.
+    pub fn set_scope(&self, scope: Scope) {
+        *self.scope.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(scope);
+    }
 }
 
 /// Everything that follows from one page visit.
@@ -46,6 +78,45 @@ pub struct Judged {
     pub edges: Option<PageEdges>,
     pub encoded: Option<EncodedVisit>,
     pub counts: LinkCounts,
+    /// Known pages that a sitemap or feed says have changed.
+    pub news: Vec<UrlId>,
+    /// How well the page suits the topic, if there is one.
+    pub relevance: Option<f32>,
+    /// What the visit showed against an earlier one.
+    pub again: Option<Box<Again>>,
+    compared: Option<Comparison>,
+    /// What tells an image from the one before, if both are images.
+    picture: Option<Option<Signal>>,
+    /// Only noise differs: the earlier copy stands.
+    kept_earlier: bool,
+}
+
+impl Judged {
+    /// A visit of which nothing is known but that it is over.
+    fn empty(entry: &Entry, visit: &Visit) -> Self {
+        let end = PageEnd {
+            outcome: Outcome::NotModified,
+            visit: None,
+            first_print: None,
+            signatures: None,
+            retry_after_ms: None,
+            elapsed_ms: visit.timing.finished.as_millis() as u64,
+            address: visit.ip,
+        };
+        Self {
+            end,
+            outlinks: Outlinks::at(entry.depth),
+            edges: None,
+            encoded: None,
+            counts: LinkCounts::default(),
+            news: Vec::new(),
+            relevance: None,
+            again: None,
+            compared: None,
+            picture: None,
+            kept_earlier: false,
+        }
+    }
 }
 
 /// A worker's own buffers.
@@ -57,6 +128,10 @@ pub struct Judge {
     judger: Judger,
     encoder: Option<Encoder>,
     recent: Recent,
+    /// The signatures of the page last read.
+    signed: Option<StoredSignatures>,
+    /// The mark of the image last received.
+    picture: Option<PictureMark>,
 }
 
 impl Judge {
@@ -76,24 +151,18 @@ impl Judge {
             judger,
             encoder,
             recent: Recent::default(),
+            signed: None,
+            picture: None,
         }
     }
 
     /// Judges the visit of a page lease.
     pub fn page(&mut self, entry: &Entry, id: UrlId, visit: &Visit) -> Judged {
-        let elapsed_ms = visit.timing.finished.as_millis() as u64;
-        let end = PageEnd {
-            outcome: Outcome::NotModified,
-            visit: None,
-            first_print: None,
-            signatures: None,
-            retry_after_ms: None,
-            elapsed_ms,
-            address: visit.ip,
-        };
-        let empty = Outlinks::at(entry.depth);
-        let mut judged =
-            Judged { end, outlinks: empty, edges: None, encoded: None, counts: LinkCounts::default() };
+        self.page_with(entry, id, visit, None)
+    }
+
+    fn page_with(&mut self, entry: &Entry, id: UrlId, visit: &Visit, earlier: Option<&Earlier>) -> Judged {
+        let mut judged = Judged::empty(entry, visit);
         let response = match &visit.result {
             Ok(response) => response,
             Err(failure) => {
@@ -106,7 +175,7 @@ impl Judge {
             judged.end.retry_after_ms = response.retry_after_ms(visit.timing.started);
             return judged;
         }
-        let mut facts = facts(response, elapsed_ms);
+        let mut facts = facts(response, judged.end.elapsed_ms);
         let mut revisit = None;
         if response.is_redirect() {
             if let Err(failure) = self.follow_redirect(entry, response, &mut judged) {
@@ -115,17 +184,36 @@ impl Judge {
             }
         } else if response.is_success() {
             judged.end.outcome = Outcome::Fetched { status: response.status };
-            revisit = self.content_seen(entry, id, visit, response, &mut facts, &mut judged.end);
-            self.read_page(entry, id, response, &mut facts, &mut judged);
+            if let Some(earlier) = earlier {
+                self.read_page(entry, id, response, false, &mut facts, &mut judged);
+                judged.compared = self.compare_with(entry, earlier);
+                judged.picture = self.compare_picture(earlier.picture.as_ref());
+                if self.is_noise(&judged, earlier) {
+                    judged.kept_earlier = true;
+                    judged.end.signatures = None;
+                    let etag_now = (facts.etag.take(), facts.last_modified.take());
+                    facts = earlier.record.visit.clone().unwrap_or_default();
+                    (facts.etag, facts.last_modified) = etag_now;
+                    judged.end.visit = Some(facts);
+                    return judged;
+                }
+                revisit = self.content_seen(entry, id, visit, response, &mut facts, &mut judged.end);
+            } else {
+                revisit = self.content_seen(entry, id, visit, response, &mut facts, &mut judged.end);
+                self.read_page(entry, id, response, true, &mut facts, &mut judged);
+            }
         } else {
             judged.end.outcome = Outcome::Missing { status: response.status };
         }
-        let kept = facts.near_duplicate.is_none() || self.context.config.judging.store_near_duplicates;
+        let on_topic = judged.relevance.is_none_or(|found| found >= self.context.config.focus.least_page);
+        let kept =
+            on_topic && (facts.near_duplicate.is_none() || self.context.config.judging.store_near_duplicates);
         if let Some(encoder) = self.encoder.as_mut().filter(|_| kept) {
             let depth = entry.depth.to_string();
             let metadata = [("hopsFromSeed", depth.as_str())];
             let payload_digest = facts.payload_sha1.map(PayloadDigest);
-            match encode(encoder, &entry.url, visit, response, revisit.as_ref(), payload_digest, &metadata) {
+            let revisit = revisit.as_ref().map(|first| (first, RevisitReason::IdenticalPayload));
+            match encode(encoder, &entry.url, visit, response, revisit, payload_digest, &metadata) {
                 Ok(encoded) => {
                     facts.payload_sha1 = Some(encoded.payload_digest.0);
                     judged.encoded = Some(encoded);
@@ -139,6 +227,34 @@ impl Judge {
         facts.links = judged.counts.links;
         judged.end.visit = Some(facts);
         judged
+    }
+
+    /// Whether only noise differs from the earlier visit, and such copies are not wanted.
+    fn is_noise(&self, judged: &Judged, earlier: &Earlier) -> bool {
+        let was_there = matches!(earlier.record.outcome, Some(Outcome::Fetched { .. }));
+        let no_news = judged
+            .compared
+            .as_ref()
+            .is_some_and(|compared| matches!(compared.verdict, Verdict::Noise | Verdict::Unchanged))
+            || matches!(judged.picture, Some(None | Some(Signal::Bytes)));
+        was_there && no_news && !self.context.config.refresh.store_noise
+    }
+
+    /// A visit that found nothing new leaves a record that refers to the copy at hand.
+    fn archive_unchanged(
+        &mut self,
+        entry: &Entry,
+        visit: &Visit,
+        response: &Response,
+        copy: &First,
+        judged: &mut Judged,
+    ) {
+        let Some(encoder) = self.encoder.as_mut() else { return };
+        let not_modified = response.status == 304;
+        let reason = if not_modified { RevisitReason::NotModified } else { RevisitReason::IdenticalPayload };
+        // A 304 has no body: the digest is that of the copy it vouches for.
+        let digest = copy.payload_sha1.filter(|_| not_modified).map(PayloadDigest);
+        judged.encoded = encode(encoder, &entry.url, visit, response, Some((copy, reason)), digest, &[]).ok();
     }
 
     /// Encodes the fetch of a robots.txt for the archive.
@@ -159,10 +275,11 @@ impl Judge {
         judged.outlinks.redirects = entry.redirects.saturating_add(1);
         if entry.redirects >= config.scope.max_redirects {
             judged.counts.too_deep = 1;
-        } else if let Err(rejection) = self.context.scope.check(&target, entry.depth) {
+        } else if let Err(rejection) = self.context.scope().check(&target, entry.depth) {
             judged.counts.reject(&rejection);
         } else {
-            judged.outlinks.push(target.as_str(), target.key());
+            // A redirect leads where the link that led here was meant to lead.
+            judged.outlinks.push(target.as_str(), target.key(), 1.0);
         }
         judged.end.outcome = Outcome::Redirected { status: response.status, to: target.into_string() };
         Ok(())
@@ -214,17 +331,24 @@ impl Judge {
         entry: &Entry,
         id: UrlId,
         response: &Response,
+        first_visit: bool,
         facts: &mut VisitFacts,
         judged: &mut Judged,
     ) {
+        self.signed = None;
+        self.picture = None;
         let content_type = response.content_type();
         match sniff(content_type, &response.body) {
             ContentKind::Html => {
                 let decoded = charset::decode(&response.body, content_type);
                 self.scanner.scan(&decoded.text, &mut self.extract);
-                self.sign(id, &decoded.text, facts, &mut judged.end);
+                self.sign(id, &decoded.text, first_visit, facts);
                 self.follow_links(entry, response, facts, judged);
+                if let Some(signed) = &self.signed {
+                    judged.end.signatures = signed.encode();
+                }
             }
+            ContentKind::Image => self.mark_picture(entry.url.as_str(), &response.body, judged),
             ContentKind::Sitemap | ContentKind::Feed | ContentKind::Xml => {
                 let decoded = charset::decode(&response.body, content_type);
                 self.read_listing(entry, &decoded.text, judged);
@@ -242,9 +366,9 @@ impl Judge {
     }
 
     /// Signatures for later visits, and the near-duplicate test (of first payloads: a copy is a duplicate already).
-    fn sign(&mut self, id: UrlId, source: &str, facts: &mut VisitFacts, end: &mut PageEnd) {
+    fn sign(&mut self, id: UrlId, source: &str, first_visit: bool, facts: &mut VisitFacts) {
         let config = &self.context.config.judging;
-        let first = facts.duplicate_of.is_none();
+        let first = first_visit && facts.duplicate_of.is_none();
         let look = config.near_duplicates && first;
         if !(config.signatures || look) {
             return;
@@ -257,7 +381,7 @@ impl Judge {
         if config.signatures {
             // A near-duplicate is no original: it does not come back into the table of prints.
             let sketch = if first && facts.near_duplicate.is_none() { sketch } else { Vec::new() };
-            end.signatures = StoredSignatures { signatures, sketch }.encode();
+            self.signed = Some(StoredSignatures { signatures, sketch, pictures: Vec::new() });
         }
     }
 
@@ -280,15 +404,22 @@ impl Judge {
         facts.title = clip(extract.title()).into_owned();
         facts.language = clip(extract.lang()).into_owned();
         facts.noindex = directives.noindex;
+        let scope = self.context.scope();
         let base = base_of(&entry.url, extract.base_href(), &config.urls);
         let mut links = LinkCollector::new(
             &entry.url,
             &base,
             &config.urls,
-            &self.context.scope,
+            &scope,
             &mut self.recent,
             entry.depth.saturating_add(1),
         );
+        judged.relevance = self.context.topic.as_ref().map(|topic| topic.relevance(&extract.text));
+        links.focus(self.context.topic.as_ref().zip(judged.relevance).map(|(topic, page)| Focus {
+            topic,
+            page,
+            least: config.focus.least_link,
+        }));
         let page_nofollow = config.robots.nofollow && directives.nofollow;
         for link in &extract.links {
             let (leads, is_edge) = match link.kind {
@@ -299,13 +430,22 @@ impl Judge {
             };
             if leads {
                 let nofollow = page_nofollow || (config.robots.nofollow && link.rel.has(Rel::NOFOLLOW));
-                links.add(extract.href(link), link.visibility, link.position, !nofollow, is_edge);
+                let (visibility, position) = (link.visibility, link.position);
+                let words = match judged.relevance {
+                    Some(_) => (extract.anchor(link), extract.around(link, AROUND_BYTES)),
+                    None => ("", ""),
+                };
+                links.add_with(extract.href(link), visibility, position, !nofollow, is_edge, words);
             }
         }
         let (outlinks, edges, counts) = links.finish();
         judged.outlinks = outlinks;
         judged.edges = Some(edges);
         judged.counts = counts;
+        let pictures = self.pictures(&entry.url, &base, judged);
+        if let Some(signed) = &mut self.signed {
+            signed.pictures = pictures;
+        }
     }
 
     /// Sitemaps and feeds: each entry is a link.
@@ -313,20 +453,18 @@ impl Judge {
         let Some(listing) = sitemap::parse(text) else { return };
         let config = &self.context.config;
         let depth = entry.depth.saturating_add(1);
-        let mut links = LinkCollector::new(
-            &entry.url,
-            &entry.url,
-            &config.urls,
-            &self.context.scope,
-            &mut self.recent,
-            depth,
-        );
+        let scope = self.context.scope();
+        let mut links =
+            LinkCollector::new(&entry.url, &entry.url, &config.urls, &scope, &mut self.recent, depth);
         for item in &listing.entries {
             links.add(&item.loc, 1, 1, true, false);
         }
         let (outlinks, _, counts) = links.finish();
         judged.outlinks = outlinks;
         judged.counts = counts;
+        if config.refresh.continuous {
+            judged.news = dated::news(&listing, &config.urls, &config.partitioner(), &self.context.store);
+        }
     }
 }
 

@@ -37,6 +37,11 @@ impl Layout {
         self.root.join("report.json")
     }
 
+    /// Seeds submitted while the crawl runs.
+    pub fn inbox(&self) -> PathBuf {
+        self.root.join("inbox")
+    }
+
     /// Rewritten every second by a running crawl.
     pub fn progress(&self) -> PathBuf {
         self.root.join("progress.json")

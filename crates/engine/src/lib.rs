@@ -15,9 +15,12 @@
 //! | [`crawl`] | a crawl: opened, run, reported |
 //! | [`bookkeeper`] | the one thread that owns the frontier |
 //! | [`worker`] | a core's share of fetching and judging |
+//! | [`inbox`] | seeds submitted from outside, also while the crawl runs |
 //! | [`judge`] | from a response to what is remembered and followed |
 //! | [`outlinks`] | a page's links, joined, scoped and keyed |
+//! | [`prospects`] | what is known about waiting URLs, for the orders that follow links |
 //! | [`near`] | pages that read nearly the same, and what is kept to compare visits |
+//! | [`refresher`] | pages over time: what another visit adds, and when the next is due |
 //! | [`rules`] | robots.txt: fetched, remembered, asked |
 //! | [`committer`] | group commit: archive, then state |
 //! | [`indexing`] | the full-text index, fed from commits or from the archive |
@@ -30,12 +33,15 @@ pub mod clock;
 pub mod committer;
 pub mod config;
 pub mod crawl;
+pub mod inbox;
 pub mod indexing;
 pub mod judge;
 pub mod layout;
 pub mod near;
 pub mod outlinks;
+pub mod prospects;
 pub mod reader;
+pub mod refresher;
 pub mod report;
 pub mod rules;
 pub mod totals;

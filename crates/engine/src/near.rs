@@ -19,6 +19,8 @@ pub struct StoredSignatures {
     pub signatures: Signatures,
     /// The print's sketch; empty if the page has too little text.
     pub sketch: Vec<u32>,
+    /// Images that are compared when the page itself shows no change.
+    pub pictures: Vec<UrlId>,
 }
 
 impl StoredSignatures {

@@ -2,6 +2,7 @@
 
 use lycosa_frontier::{Rejection, Scope};
 use lycosa_graph::{Edge, PageEdges};
+use lycosa_page::Topic;
 use lycosa_types::join::Joiner;
 use lycosa_types::{CanonRules, CanonUrl, LinkAttributes, UrlKey, link};
 
@@ -9,7 +10,7 @@ use lycosa_types::{CanonRules, CanonUrl, LinkAttributes, UrlKey, link};
 #[derive(Clone, Debug, Default)]
 pub struct Outlinks {
     urls: String,
-    ends: Vec<(u32, UrlKey)>,
+    ends: Vec<(u32, u8, UrlKey)>,
     /// Links from a seed.
     pub depth: u16,
     /// Redirects in a row, if these are redirect targets.
@@ -22,17 +23,19 @@ impl Outlinks {
         Self { depth, ..Self::default() }
     }
 
-    pub fn push(&mut self, url: &str, key: UrlKey) {
+    /// `relevance` is how well it suits the topic, 0 to 1.
+    pub fn push(&mut self, url: &str, key: UrlKey, relevance: f32) {
         self.urls.push_str(url);
-        self.ends.push((self.urls.len() as u32, key));
+        self.ends.push((self.urls.len() as u32, (relevance.clamp(0.0, 1.0) * 255.0) as u8, key));
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&str, UrlKey)> {
+    /// Each URL with its key and its relevance.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, UrlKey, f32)> {
         let mut start = 0;
-        self.ends.iter().map(move |&(end, key)| {
+        self.ends.iter().map(move |&(end, relevance, key)| {
             let url = &self.urls[start..end as usize];
             start = end as usize;
-            (url, key)
+            (url, key, f32::from(relevance) / 255.0)
         })
     }
 
@@ -86,6 +89,7 @@ pub struct LinkCounts {
     pub too_deep: u32,
     pub traps: u32,
     pub nofollow: u32,
+    pub off_topic: u32,
 }
 
 impl LinkCounts {
@@ -99,6 +103,16 @@ impl LinkCounts {
     }
 }
 
+/// What a crawl with a topic asks of a link.
+#[derive(Clone, Copy, Debug)]
+pub struct Focus<'a> {
+    pub topic: &'a Topic,
+    /// How well the page suits the topic.
+    pub page: f32,
+    /// Links below are not followed.
+    pub least: f32,
+}
+
 /// Follows the links of one page.
 pub struct LinkCollector<'a> {
     joiner: Joiner<'a>,
@@ -106,6 +120,7 @@ pub struct LinkCollector<'a> {
     scope: &'a Scope,
     recent: &'a mut Recent,
     joined: String,
+    focus: Option<Focus<'a>>,
     pub outlinks: Outlinks,
     pub edges: PageEdges,
     pub counts: LinkCounts,
@@ -127,21 +142,40 @@ impl<'a> LinkCollector<'a> {
             scope,
             recent,
             joined: String::with_capacity(256),
+            focus: None,
             outlinks: Outlinks { depth, ..Outlinks::default() },
             edges: PageEdges { source: page.key().low(), edges: Vec::new() },
             counts: LinkCounts::default(),
         }
     }
 
+    /// With a topic every sighting of a link counts, since another anchor may tell more.
+    pub fn focus(&mut self, focus: Option<Focus<'a>>) {
+        self.focus = focus;
+    }
+
     /// Takes in one link; `follow` says whether it may lead to a visit, `is_edge` whether it is an edge of the graph.
     pub fn add(&mut self, href: &str, visibility: u8, position: u8, follow: bool, is_edge: bool) {
+        self.add_with(href, visibility, position, follow, is_edge, ("", ""));
+    }
+
+    /// The same with the link's anchor and the text around it.
+    pub fn add_with(
+        &mut self,
+        href: &str,
+        visibility: u8,
+        position: u8,
+        follow: bool,
+        is_edge: bool,
+        (anchor, around): (&str, &str),
+    ) {
         self.counts.links += 1;
         if self.joiner.join(href, &mut self.joined).is_err() {
             self.counts.unusable += 1;
             return;
         }
         let key = UrlKey::of(&self.joined);
-        let is_new = follow && self.recent.is_new(key);
+        let is_new = follow && (self.focus.is_some() || self.recent.is_new(key));
         if !is_edge && !is_new {
             return;
         }
@@ -154,8 +188,13 @@ impl<'a> LinkCollector<'a> {
         if !follow {
             self.counts.nofollow += 1;
         } else if is_new {
+            let relevance = self.focus.map_or(0.0, |focus| {
+                focus.topic.link_relevance(anchor, around, url.path_and_query(), focus.page)
+            });
+            let off_topic = self.focus.is_some_and(|focus| relevance < focus.least);
             match self.scope.check(&url, self.outlinks.depth) {
-                Ok(()) => self.outlinks.push(url.as_str(), key),
+                Ok(()) if off_topic => self.counts.off_topic += 1,
+                Ok(()) => self.outlinks.push(url.as_str(), key, relevance),
                 Err(rejection) => {
                     if matches!(rejection, Rejection::Depth { .. }) {
                         // A shorter way to it may be found later.

@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lycosa_archive::{HttpResponse, ReadError, ReadLimits, Record, SpanReader, http_response};
-use lycosa_frontier::{Store, StoreError};
-use lycosa_types::{CanonUrl, UrlError, UrlId, UrlRecord, VisitFacts};
+use lycosa_frontier::{Course, Store, StoreError};
+use lycosa_types::{CanonUrl, PastVisit, UrlError, UrlId, UrlRecord, VisitFacts};
 
 use crate::bookkeeper::{MARK_CLEAN, MARK_TOTALS};
 use crate::config::{Config, ConfigError};
 use crate::layout::Layout;
+use crate::refresher::first_visit;
 use crate::totals::Totals;
 
 /// A revisit may refer to a revisit; longer chains are taken for damage.
@@ -188,7 +189,37 @@ impl CrawlReader {
         Err(missing())
     }
 
-    /// What is known of the visit that a revisit refers to.
+    /// The visits of a page, the earliest first. A page visited once has one, told from its record.
+    pub fn history(&self, record: &UrlRecord) -> Result<Vec<PastVisit>, ReaderError> {
+        let visits = self.store.history(self.id_of(record))?;
+        if !visits.is_empty() {
+            return Ok(visits);
+        }
+        Ok(record.visited_at.map(|at| first_visit(record, at)).into_iter().collect())
+    }
+
+    /// What visits over time told about a page.
+    pub fn course(&self, record: &UrlRecord) -> Result<Option<Course>, ReaderError> {
+        Ok(self.store.course(self.id_of(record))?)
+    }
+
+    /// The page as one of its visits found it.
+    pub fn archived_visit(&self, record: &UrlRecord, visit: &PastVisit) -> Result<ArchivedPage, ReaderError> {
+        let mut at_visit = record.clone();
+        let mut facts = at_visit.visit.take().unwrap_or_default();
+        facts.archived = visit.archived;
+        facts.digest = visit.digest;
+        // What it repeated then is told by the record in the archive.
+        facts.duplicate_of = None;
+        at_visit.visit = Some(facts);
+        self.archived(&at_visit)
+    }
+
+    fn id_of(&self, record: &UrlRecord) -> UrlId {
+        self.config.partitioner().id_of(&CanonUrl::from_canonical(record.url.clone()))
+    }
+
+    /// What is known of the visit that a revisit refers to: the visit with the same payload, however long ago.
     fn original(&self, facts: &VisitFacts, revisit: &Record) -> Result<Option<VisitFacts>, ReaderError> {
         let by_name = || {
             let target =
@@ -196,7 +227,14 @@ impl CrawlReader {
             Some(self.config.partitioner().id_of(&target))
         };
         let Some(id) = facts.duplicate_of.or_else(by_name) else { return Ok(None) };
-        Ok(self.store.url(id)?.and_then(|record| record.visit))
+        let Some(now) = self.store.url(id)?.and_then(|record| record.visit) else { return Ok(None) };
+        if now.digest == facts.digest {
+            return Ok(Some(now));
+        }
+        // The page has changed since.
+        let visits = self.store.history(id)?;
+        let then = visits.into_iter().find(|visit| visit.digest == facts.digest && visit.archived.is_some());
+        Ok(then.map_or(Some(now.clone()), |visit| Some(VisitFacts { archived: visit.archived, ..now })))
     }
 }
 

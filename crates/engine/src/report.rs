@@ -1,5 +1,7 @@
 //! `report.json`: the figures of a crawl, documented in `docs/formats.md` and stable.
 
+use std::collections::BTreeMap;
+
 use lycosa_types::UnixMs;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,11 @@ pub struct RunFigures {
     pub seconds: f64,
     pub pages: u64,
     pub pages_per_s: f64,
+    /// Visits to pages that had been visited before, and what they showed.
+    #[serde(default)]
+    pub revisits: u64,
+    #[serde(default)]
+    pub changes: BTreeMap<String, u64>,
     pub received_bytes: u64,
     pub received_bytes_per_s: f64,
     /// CPU time of the process, user and system together.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lycosa_frontier::Counts;
-use lycosa_types::{Outcome, UnixMs};
+use lycosa_types::{Change, Outcome, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::outlinks::LinkCounts;
@@ -26,6 +26,12 @@ pub struct Totals {
     pub duplicates: u64,
     /// Pages whose text is nearly that of an earlier page.
     pub near_duplicates: u64,
+    /// Visits to pages that had been visited before.
+    pub revisits: u64,
+    /// What those visits showed.
+    pub changes: BTreeMap<String, u64>,
+    /// Pages that suit the topic; 0 without one.
+    pub on_topic: u64,
     /// URLs accepted.
     pub accepted: u64,
     /// Visits that will be tried again.
@@ -52,6 +58,27 @@ impl Totals {
         }
     }
 
+    pub fn count_change(&mut self, change: Change) {
+        self.revisits += 1;
+        bump(&mut self.changes, change.word(), 1);
+    }
+
+    /// A visit showed something else than it seemed to.
+    pub fn recount_change(&mut self, was: Change, is: Change) {
+        if let Some(count) = self.changes.get_mut(was.word()) {
+            *count = count.saturating_sub(1);
+        }
+        bump(&mut self.changes, is.word(), 1);
+    }
+
+    /// What visits showed since `before`.
+    pub fn changes_since(&self, before: &Self) -> BTreeMap<String, u64> {
+        let since = |(word, count): (&String, &u64)| {
+            (word.clone(), count.saturating_sub(before.changes.get(word).copied().unwrap_or(0)))
+        };
+        self.changes.iter().map(since).filter(|(_, count)| *count > 0).collect()
+    }
+
     pub fn count_links(&mut self, counts: &LinkCounts) {
         self.links += u64::from(counts.links);
         for (word, count) in [
@@ -61,6 +88,7 @@ impl Totals {
             ("too-deep", counts.too_deep),
             ("trap", counts.traps),
             ("nofollow", counts.nofollow),
+            ("off-topic", counts.off_topic),
         ] {
             if count > 0 {
                 bump(&mut self.rejected, word, u64::from(count));

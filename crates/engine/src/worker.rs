@@ -18,7 +18,7 @@ use tokio::task::LocalSet;
 
 use crate::bookkeeper::Event;
 use crate::clock;
-use crate::judge::{Judge, JudgeContext, Judged};
+use crate::judge::{Earlier, Judge, JudgeContext, Judged};
 use crate::rules;
 
 /// Results handed over at once.
@@ -112,12 +112,31 @@ impl Worker {
                 self.fetch_rules(host, &url, redirects).await
             }
             LeaseKind::Page(entry) => {
-                let visit = self.fetcher.fetch(&Request::page(&entry.url)).await;
                 let id = UrlId { partition: lease.slot.partition, key: entry.key };
-                let judged = Box::new(self.judge.borrow_mut().page(&entry, id, &visit));
+                let earlier = self.earlier(&entry, id);
+                let (if_none_match, if_modified_since) =
+                    earlier.as_ref().map_or((None, None), Earlier::validators);
+                let request = Request { if_none_match, if_modified_since, ..Request::page(&entry.url) };
+                let visit = self.fetcher.fetch(&request).await;
+                let mut judge = self.judge.borrow_mut();
+                let judged = Box::new(match earlier {
+                    Some(earlier) => judge.page_again(&entry, id, &visit, earlier),
+                    None => judge.page(&entry, id, &visit),
+                });
                 Finished::Page { host, entry, judged, received_bytes: visit.bytes_received }
             }
         }
+    }
+
+    /// What the state knows of a page that is visited again.
+    fn earlier(&self, entry: &Entry, id: UrlId) -> Option<Earlier> {
+        if !entry.revisit {
+            return None;
+        }
+        Earlier::load(&self.context.store, id).unwrap_or_else(|error| {
+            tracing::error!(%error, url = %entry.url, "what is known of a page cannot be read");
+            None
+        })
     }
 
     async fn fetch_rules(&self, host: HostIndex, url: &CanonUrl, redirects: u8) -> Finished {
@@ -135,7 +154,7 @@ impl Worker {
     }
 
     fn within_scope(&self, sitemaps: &[String]) -> Vec<CanonUrl> {
-        let JudgeContext { config, scope, .. } = &*self.context;
+        let (config, scope) = (&self.context.config, self.context.scope());
         if !config.robots.sitemaps {
             return Vec::new();
         }

@@ -6,6 +6,10 @@
 mod admit;
 mod finish;
 mod lease;
+mod reorder;
+mod revisits;
+
+pub use revisits::Revisits;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,9 +19,10 @@ use lycosa_types::{
     CanonUrl, Digest, Failure, Outcome, Partitioner, UnixMs, UrlId, UrlKey, UrlRecord, VisitFacts,
 };
 
+use crate::course::CourseEnd;
 use crate::host::{Host, Place, Rules, RulesState};
 use crate::host_queue::Entry;
-use crate::order::{Order, Rank};
+use crate::order::{Lists, Order, Rank, Signals};
 use crate::politeness::Politeness;
 use crate::schedule::{Alarm, HostIndex, Schedule};
 use crate::seen::SeenSet;
@@ -36,6 +41,12 @@ pub struct FrontierOptions {
     pub max_entries_in_memory: usize,
     /// Memory for the seen-set.
     pub seen_bytes: usize,
+    /// Which pages are visited again.
+    pub revisits: Revisits,
+    /// Share of requests for pages visited before, while new ones wait too.
+    pub refresh_share: f64,
+    /// Waiting URLs whose rank can change; others keep the one they have.
+    pub max_tracked: usize,
 }
 
 impl Default for FrontierOptions {
@@ -48,6 +59,9 @@ impl Default for FrontierOptions {
             max_queries_per_path: 5000,
             max_entries_in_memory: 200_000,
             seen_bytes: 128 << 20,
+            revisits: Revisits::Off,
+            refresh_share: 0.5,
+            max_tracked: 1 << 20,
         }
     }
 }
@@ -58,9 +72,9 @@ pub struct Discovered<'a> {
     /// In canonical form.
     pub url: &'a str,
     pub key: UrlKey,
-    pub depth: u16,
     pub redirects: u8,
     pub found_on: Option<UrlId>,
+    pub signals: Signals,
 }
 
 /// What became of a discovered URL.
@@ -137,6 +151,10 @@ pub struct Done {
     pub rank: Rank,
     pub record: UrlRecord,
     pub signatures: Option<Vec<u8>>,
+    /// The page had been visited before.
+    pub revisit: bool,
+    /// What the visit changes in the page's course, if it has one.
+    pub course: Option<CourseEnd>,
 }
 
 /// Where everything stands, for progress and for knowing when a crawl is over.
@@ -146,6 +164,8 @@ pub struct Counts {
     pub leased: u64,
     pub delayed: u64,
     pub hosts: u64,
+    /// Pages in memory that are to be visited again.
+    pub revisits: u64,
 }
 
 /// Turns a stored robots.txt back into rules.
@@ -171,6 +191,16 @@ pub struct Frontier {
     dirty: Vec<HostIndex>,
     changes: Changes,
     uncommitted: VecDeque<(Arc<Changes>, Vec<UrlKey>)>,
+    /// Where waiting URLs stand, for orders under which they move.
+    tracked: HashMap<u64, reorder::Standing>,
+    /// The rank of entries whose move is not committed yet.
+    moving: HashMap<UrlKey, Rank>,
+    /// Sequence number at the last [`Frontier::take_changes`]: what came later is not on its way to disk yet.
+    taken_sequence: u64,
+    /// The lists of the pvalue order.
+    lists: Option<Lists>,
+    /// Pages to be visited again.
+    revisits: revisits::Source,
     /// Keys of visits that ended since the last [`Frontier::take_changes`].
     ended: Vec<UrlKey>,
 }
@@ -186,6 +216,8 @@ impl Frontier {
     ) -> Result<Self, StoreError> {
         let mut frontier = Self {
             seen: SeenSet::new(options.seen_bytes),
+            lists: (options.order == Order::Pvalue).then(Lists::default),
+            revisits: revisits::Source::new(options.revisits, options.refresh_share),
             options,
             read_rules,
             seen_uncommitted: HashSet::default(),
@@ -201,6 +233,9 @@ impl Frontier {
             dirty: Vec::new(),
             changes: Changes::default(),
             uncommitted: VecDeque::new(),
+            tracked: HashMap::default(),
+            moving: HashMap::default(),
+            taken_sequence: 0,
             ended: Vec::new(),
             store,
         };
@@ -216,6 +251,7 @@ impl Frontier {
         if let Some(bytes) = store.mark("sequence")? {
             let bytes = <[u8; 8]>::try_from(bytes).map_err(|_| StoreError::Damaged("sequence mark"))?;
             self.sequence = u64::from_be_bytes(bytes);
+            self.taken_sequence = self.sequence;
         }
         for entry in store.hosts() {
             let (slot, record) = entry?;
@@ -261,7 +297,8 @@ impl Frontier {
             self.schedule.wake_at(host.ready_at, Alarm::Host(index));
             Place::Waiting
         } else {
-            self.schedule.push_ready(host.queue.best().unwrap_or(Rank::FIRST), index);
+            host.ready_rank = host.best_rank(self.options.order);
+            self.schedule.push_ready(host.ready_rank, index);
             Place::Ready
         };
     }
@@ -285,6 +322,7 @@ impl Frontier {
             }
         }
         self.changes.sequence = self.sequence;
+        self.taken_sequence = self.sequence;
         let next = Changes { epoch: self.changes.epoch + 1, ..Changes::default() };
         let changes = Arc::new(std::mem::replace(&mut self.changes, next));
         self.uncommitted.push_back((Arc::clone(&changes), std::mem::take(&mut self.ended)));
@@ -297,6 +335,12 @@ impl Frontier {
             if let Some((changes, ended)) = self.uncommitted.pop_front() {
                 for key in ended {
                     self.in_flight.remove(&key);
+                    self.revisits.keys.remove(&key);
+                }
+                for (key, moved) in &changes.moved {
+                    if self.moving.get(key) == Some(&moved.entry.rank) {
+                        self.moving.remove(key);
+                    }
                 }
                 for (_, entry, _) in &changes.queued {
                     self.seen_uncommitted.remove(&entry.key);
@@ -312,7 +356,7 @@ impl Frontier {
 
     /// True when nothing waits and nothing is under way: the crawl is over.
     pub fn is_exhausted(&self) -> bool {
-        self.waiting == 0 && self.leased == 0
+        self.waiting == 0 && self.leased == 0 && self.revisits.is_over()
     }
 
     pub fn counts(&self) -> Counts {
@@ -321,6 +365,7 @@ impl Frontier {
             leased: self.leased,
             delayed: self.delayed.len() as u64,
             hosts: self.hosts.len() as u64,
+            revisits: self.revisits.pending as u64,
         }
     }
 

@@ -1,5 +1,6 @@
 //! One host: its queue, its rules, its pace, and where it stands in the schedule.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,7 +8,8 @@ use std::sync::Arc;
 use foldhash::HashMap;
 use lycosa_types::{CanonUrl, Exclusion, Failure, UnixMs};
 
-use crate::host_queue::HostQueue;
+use crate::host_queue::{Entry, HostQueue};
+use crate::order::{Order, Rank};
 use crate::store::{HostRecord, HostSlot};
 
 /// What a host's robots.txt says. The frontier asks; it does not know the format.
@@ -51,12 +53,16 @@ pub struct Host {
     pub slot: HostSlot,
     pub origin: Box<str>,
     pub queue: HostQueue,
+    /// Pages visited before that are due again.
+    pub revisits: BTreeMap<Rank, Entry>,
     pub rules: RulesState,
     pub rules_tries: u16,
     /// Where robots.txt was redirected to; only while it is being fetched.
     pub rules_moved_to: Option<CanonUrl>,
     pub rules_redirects: u8,
     pub place: Place,
+    /// The rank it stands among the ready with.
+    pub ready_rank: Rank,
     pub ready_at: UnixMs,
     pub in_flight: u32,
     /// Waiting, leased and delayed entries.
@@ -82,11 +88,13 @@ impl Host {
             slot,
             origin: origin.into(),
             queue: HostQueue::default(),
+            revisits: BTreeMap::new(),
             rules: RulesState::Unknown,
             rules_tries: 0,
             rules_moved_to: None,
             rules_redirects: 0,
             place: Place::Idle,
+            ready_rank: Rank::FIRST,
             ready_at: UnixMs(0),
             in_flight: 0,
             waiting: 0,
@@ -147,6 +155,18 @@ impl Host {
 
     /// Whether anything waits that is not leased or delayed already.
     pub fn has_entries(&self) -> bool {
+        self.has_new() || !self.revisits.is_empty()
+    }
+
+    /// Whether any of it was never visited.
+    pub fn has_new(&self) -> bool {
         self.queue.in_memory() > 0 || self.queue.has_spilled()
+    }
+
+    /// The rank it stands for among the hosts that may be asked.
+    pub fn best_rank(&self, order: Order) -> Rank {
+        let again = self.revisits.first_key_value().map(|(rank, _)| *rank);
+        let new = self.queue.best().map(|rank| order.among_hosts(rank, self.accepted, self.fetched));
+        new.into_iter().chain(again).min().unwrap_or(Rank::FIRST)
     }
 }

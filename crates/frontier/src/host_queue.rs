@@ -22,6 +22,8 @@ pub struct Entry {
     pub redirects: u8,
     pub found_on: Option<UrlId>,
     pub found_at: UnixMs,
+    /// A page that was visited before: not kept in the queue on disk, since its record tells when it is due.
+    pub revisit: bool,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +54,22 @@ impl HostQueue {
 
     pub fn pop(&mut self) -> Option<Entry> {
         self.head.pop_first().map(|(_, entry)| entry)
+    }
+
+    /// The first entry from `from` on, as far as memory knows.
+    pub fn pop_from(&mut self, from: Rank) -> Option<Entry> {
+        let rank = self.head.range(from..).next().map(|(rank, _)| *rank)?;
+        self.head.remove(&rank)
+    }
+
+    /// Takes out the entry at `rank`, if it is in memory.
+    pub fn take(&mut self, rank: Rank) -> Option<Entry> {
+        self.head.remove(&rank)
+    }
+
+    /// Whether memory holds anything from `from` on.
+    pub fn reaches(&self, from: Rank) -> bool {
+        self.head.range(from..).next().is_some()
     }
 
     /// The rank that goes next, as far as memory knows.
@@ -112,6 +130,7 @@ mod tests {
             redirects: 0,
             found_on: None,
             found_at: UnixMs(0),
+            revisit: false,
         }
     }
 

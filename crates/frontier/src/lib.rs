@@ -11,30 +11,36 @@
 //! | [`politeness`] | how long to leave a host alone |
 //! | [`schedule`] | which host may be served now, which one when |
 //! | [`frontier`] | all of it together: admit, lease, finish |
+//! | [`course`], [`revisit`] | what visits over time tell about a page; when to come again |
 //! | [`prints`] | the content-seen test |
 //! | [`store`] | the state on disk |
 //!
 //! Promises: time is an argument; one URL has at most one lease at a time; a host is never leased before it is ready;
 //! memory follows [`FrontierOptions`], not the number of URLs; what [`store::Store::commit`] has written survives.
 
+pub mod course;
 pub mod frontier;
 pub mod host;
 pub mod host_queue;
 pub mod order;
 pub mod politeness;
 pub mod prints;
+pub mod revisit;
 pub mod schedule;
 pub mod scope;
 pub mod seen;
 pub mod store;
 pub mod trap;
 
+pub use course::{Amendment, Course, CourseEnd};
 pub use frontier::{
-    Admission, Counts, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd, RulesEnd,
+    Admission, Counts, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd, Revisits,
+    RulesEnd,
 };
 pub use host::Rules;
-pub use order::Order;
+pub use order::{Order, Signals};
 pub use politeness::Politeness;
 pub use prints::{First, PrintTable};
+pub use revisit::{ChangeEstimate, Policy, PolicyKind, PolicyOptions, Schedule, Sighting};
 pub use scope::{Rejection, Scope, ScopeKind, ScopeOptions};
 pub use store::{Changes, HostRecord, RulesRecord, Store, StoreError};

@@ -137,13 +137,16 @@ pub fn read_edges(path: &Path) -> Result<EdgeReader, EdgeLogError> {
     if &magic != MAGIC {
         return Err(EdgeLogError::Damaged(path.to_owned()));
     }
-    Ok(EdgeReader { path: path.to_owned(), input })
+    Ok(EdgeReader { path: path.to_owned(), input, block: Vec::new() })
 }
 
+/// The reading end; see [`read_edges`].
 #[derive(Debug)]
 pub struct EdgeReader {
     path: PathBuf,
     input: BufReader<File>,
+    /// The edges of one page as they stand in the log.
+    block: Vec<u8>,
 }
 
 impl EdgeReader {
@@ -160,16 +163,24 @@ impl EdgeReader {
             return Err(EdgeLogError::Damaged(self.path.clone()));
         }
         page.edges.clear();
-        let mut edge = [0; EDGE_BYTES];
-        for _ in 0..count {
-            if !self.fill(&mut edge)? {
-                return Ok(false);
-            }
-            let [t0, t1, t2, t3, t4, t5, t6, t7, attributes] = edge;
-            page.edges
-                .push(Edge { target: u64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]), attributes });
+        let mut block = std::mem::take(&mut self.block);
+        block.resize(count as usize * EDGE_BYTES, 0);
+        let whole = self.fill(&mut block)?;
+        if whole {
+            let (edges, _) = block.as_chunks::<EDGE_BYTES>();
+            page.edges.extend(edges.iter().map(|&[t0, t1, t2, t3, t4, t5, t6, t7, attributes]| Edge {
+                target: u64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]),
+                attributes,
+            }));
         }
-        Ok(true)
+        self.block = block;
+        Ok(whole)
+    }
+
+    /// Goes back to the first page.
+    pub fn rewind(&mut self) -> Result<(), EdgeLogError> {
+        let to = self.input.seek(SeekFrom::Start(MAGIC.len() as u64));
+        to.map(drop).map_err(|source| EdgeLogError::Io { path: self.path.clone(), source })
     }
 
     fn fill(&mut self, buffer: &mut [u8]) -> Result<bool, EdgeLogError> {

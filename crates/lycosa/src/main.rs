@@ -5,6 +5,7 @@
 //! | [`command`] | one module per command |
 //! | [`display`], [`watch`], [`signals`] | a running crawl: seen, followed from outside, stopped |
 //! | [`document`], [`known_url`] | a page, a URL as data |
+//! | [`link_graph`], [`plot`] | links and ranks of a crawl; line plots |
 //! | [`download`], [`lines`] | what the tools read: a page, lines of URLs |
 //! | [`summary`], [`table`], [`figures`] | what was done, for people |
 //! | [`output`], [`exit`] | standard output, exit codes |
@@ -17,7 +18,9 @@ mod exit;
 mod figures;
 mod known_url;
 mod lines;
+mod link_graph;
 mod output;
+mod plot;
 mod signals;
 mod summary;
 mod table;
@@ -43,10 +46,18 @@ enum Command {
     /// Crawl from seed URLs, or go on with a crawl that was stopped
     #[command(visible_alias = "resume")]
     Crawl(Box<command::crawl::CrawlArgs>),
+    /// Visit every known page again and store what changed
+    Refresh(Box<command::refresh::RefreshArgs>),
+    /// Add seeds to a crawl, also while it runs
+    Submit(command::submit::SubmitArgs),
     /// Tell where a crawl is, while it runs or afterwards
     Status(command::status::StatusArgs),
     /// Tell what happened to a URL, and why
     Why(command::why::WhyArgs),
+    /// List the visits of a page and what each of them showed
+    History(command::history::HistoryArgs),
+    /// Tell what changed between two visits of a page
+    Diff(command::diff::DiffArgs),
     /// Show the figures of the last run
     Report(command::report::ReportArgs),
     /// Make the full-text index of a crawl, or bring it up to date
@@ -55,6 +66,12 @@ enum Command {
     Search(command::search::SearchArgs),
     /// Measure how well the index answers queries whose answers are known
     Eval(command::eval::EvalArgs),
+    /// Show the links of a page and the pages that link to it
+    Links(command::links::LinksArgs),
+    /// Rank pages by the links between them, or compare how soon crawls found the best
+    Rank(command::rank::RankArgs),
+    /// Choose seeds for a crawl from an earlier one
+    Seeds(command::seeds_from::SeedsArgs),
     /// Write a crawl for other programs: WACZ, WARC, JSON lines
     Export(command::export::ExportArgs),
     /// Print a page as it was archived
@@ -76,12 +93,19 @@ fn main() -> std::process::ExitCode {
     start_log(cli.verbose);
     let result = match cli.command {
         Command::Crawl(args) => command::crawl::run(*args),
+        Command::Refresh(args) => command::refresh::run(*args),
+        Command::Submit(args) => command::submit::run(args),
         Command::Status(args) => command::status::run(args),
         Command::Why(args) => command::why::run(args),
+        Command::History(args) => command::history::run(args),
+        Command::Diff(args) => command::diff::run(args),
         Command::Report(args) => command::report::run(args),
         Command::Index(args) => command::index::run(args),
         Command::Search(args) => command::search::run(args),
         Command::Eval(args) => command::eval::run(args),
+        Command::Links(args) => command::links::run(args),
+        Command::Rank(args) => command::rank::run(args),
+        Command::Seeds(args) => command::seeds_from::run(args),
         Command::Export(args) => command::export::run(args),
         Command::Cat(args) => command::cat::run(args),
         Command::Robots(args) => command::robots::run(args),

@@ -58,10 +58,40 @@ pub fn text(report: &Report) -> String {
         "links",
         format!("{} met on pages, {} URLs accepted", count(totals.links), count(totals.accepted)),
     );
+    if totals.on_topic > 0 {
+        let rate = totals.on_topic as f64 * 100.0 / totals.pages.max(1) as f64;
+        table.row(
+            "harvest",
+            format!("{} on topic, {rate:.0} % of those fetched", plural(totals.on_topic, "page", "pages")),
+        );
+    }
     out.push_str(&table.text(0));
     out.push('\n');
     out.push_str(&outcomes(totals));
     out
+}
+
+/// What a refresh found.
+pub fn refresh_text(report: &Report) -> String {
+    let run = &report.run;
+    let mut table = Table::new();
+    table.row(
+        "visited again",
+        format!(
+            "{} in {}, {} received",
+            plural(run.revisits, "page", "pages"),
+            duration(run.seconds),
+            bytes(run.received_bytes)
+        ),
+    );
+    if run.pages > 0 {
+        table.row("new", plural(run.pages, "page", "pages"));
+    }
+    let mut rows: Vec<(u64, &str)> =
+        run.changes.iter().map(|(word, number)| (*number, word.as_str())).collect();
+    rows.sort_by_key(|&(number, word)| (std::cmp::Reverse(number), word));
+    let lines = rows.into_iter().map(|(number, word)| (count(number), word));
+    format!("{}\n\n{}what the visits showed\n{}", headline(report), table.text(0), figures(lines, 2))
 }
 
 /// What was indexed on the way.

@@ -150,6 +150,16 @@ impl Extract {
         if link.anchor.is_empty() { link.label.of(&self.arena) } else { link.anchor.of(&self.text) }
     }
 
+    /// The text on either side of a link, up to `bytes` each, its anchor included.
+    pub fn around(&self, link: &LinkRef, bytes: usize) -> &str {
+        let (start, end) = (link.anchor.start as usize, link.anchor.end as usize);
+        let at = |wanted: usize| {
+            let wanted = wanted.min(self.text.len());
+            (0..=wanted).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(0)
+        };
+        self.text.get(at(start.saturating_sub(bytes))..at(end.saturating_add(bytes))).unwrap_or_default()
+    }
+
     /// Links a reader can follow: anchors, areas and frames, refresh included.
     pub fn navigation(&self) -> impl Iterator<Item = &LinkRef> {
         self.links.iter().filter(|l| {

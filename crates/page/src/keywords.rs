@@ -102,6 +102,11 @@ impl Keywords {
     }
 }
 
+/// Whether English texts do without this word, in small letters.
+pub(crate) fn is_stop_word(word: &[u8]) -> bool {
+    stop_words().binary_search(&word).is_ok()
+}
+
 fn stop_words() -> &'static [&'static [u8]] {
     static WORDS: std::sync::LazyLock<Vec<&'static [u8]>> = std::sync::LazyLock::new(|| {
         let mut words: Vec<&[u8]> = STOP_WORDS.split_ascii_whitespace().map(str::as_bytes).collect();

@@ -10,10 +10,12 @@
 //! | [`partition`] | which partition owns a URL |
 //! | [`link`] | link kinds and the three attributes of a link |
 //! | [`outcome`] | how a visit ended, as a closed set of cases |
+//! | [`history`] | what became of a page from visit to visit |
 //! | [`record`] | what is remembered about a URL |
 //! | [`time`] | [`UnixMs`], the only clock value that is stored |
 
 pub mod canon;
+pub mod history;
 pub mod join;
 pub mod key;
 pub mod link;
@@ -23,6 +25,7 @@ pub mod record;
 pub mod time;
 
 pub use canon::{CanonRules, CanonUrl, UrlError};
+pub use history::{Change, PastVisit};
 pub use key::{Digest, HostKey, UrlKey};
 pub use link::{LinkAttributes, LinkKind};
 pub use outcome::{Exclusion, Failure, Outcome};

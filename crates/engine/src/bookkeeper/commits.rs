@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use lycosa_frontier::StoreError;
 use lycosa_frontier::store::Mark;
 
-use super::{Bookkeeper, Event, MARK_CLEAN, MARK_TOTALS};
+use super::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Stop};
 use crate::committer::{Batch, CommitError};
 
 /// A commit is started at least this often while there is something to commit.
@@ -19,7 +19,8 @@ impl Bookkeeper {
     pub(super) fn commit_if_due(&mut self) -> Result<(), CommitError> {
         let waiting = self.ended.len();
         let due = waiting >= COMMIT_VISITS || self.last_commit.elapsed() >= COMMIT_EVERY;
-        if !due || self.committing > 0 || (waiting == 0 && !self.frontier.has_changes()) {
+        let nothing = waiting == 0 && !self.frontier.has_changes() && self.mailbox.mark.is_none();
+        if !due || self.committing > 0 || nothing {
             return Ok(());
         }
         self.send_batch(Vec::new())
@@ -28,10 +29,12 @@ impl Bookkeeper {
     fn send_batch(&mut self, mut marks: Vec<Mark>) -> Result<(), CommitError> {
         self.totals.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
         marks.push((MARK_TOTALS, serde_json::to_vec(&self.totals).unwrap_or_default()));
+        let changes = self.frontier.take_changes();
+        marks.extend(self.mail_mark(changes.epoch));
         let batch = Batch {
             ended: std::mem::take(&mut self.ended),
             extra: std::mem::take(&mut self.extra),
-            changes: self.frontier.take_changes(),
+            changes,
             marks,
         };
         self.last_commit = Instant::now();
@@ -49,9 +52,13 @@ impl Bookkeeper {
     }
 
     /// The last commit: everything that ended, and the mark of a clean stop.
-    pub(super) fn finish(&mut self) -> Result<(), CommitError> {
+    pub(super) fn finish(&mut self, reason: Stop) -> Result<(), CommitError> {
         self.wait_for_commits()?;
-        self.send_batch(vec![(MARK_CLEAN, vec![1])])?;
+        let mut marks = vec![(MARK_CLEAN, vec![1])];
+        if reason == Stop::Exhausted {
+            marks.push((MARK_SWEEP, Vec::new()));
+        }
+        self.send_batch(marks)?;
         self.wait_for_commits()?;
         // The archived bytes of the last batch are known only now.
         self.send_batch(vec![(MARK_CLEAN, vec![1])])?;
@@ -67,6 +74,7 @@ impl Bookkeeper {
                     self.committing -= 1;
                     self.totals.archived_bytes += archived_bytes;
                     self.frontier.committed(epoch);
+                    self.mail_committed(epoch);
                 }
                 Ok(Event::CommitFailed(error)) => return Err(error),
                 // A visit that outlived the grace period: it stays queued and is made again.

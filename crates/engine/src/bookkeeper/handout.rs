@@ -24,7 +24,10 @@ impl Bookkeeper {
             slot.in_flight += 1;
             slot.outgoing.push(lease);
         }
-        for done in dropped {
+        for mut done in dropped {
+            if done.revisit {
+                self.keep_what_is_known(&mut done)?;
+            }
             self.end_visit(Ended { done, encoded: None, edges: None });
         }
         for slot in &mut self.workers {
@@ -39,7 +42,7 @@ impl Bookkeeper {
     fn may_lease(&self) -> bool {
         let under_way: usize = self.workers.iter().map(|slot| slot.in_flight).sum();
         let room = under_way < self.concurrency && self.ended.len() < MAX_UNCOMMITTED;
-        let pages = self.totals.pages - self.pages_before + self.leased.len() as u64;
+        let pages = self.totals.pages + self.totals.revisits - self.pages_before + self.leased.len() as u64;
         room && (self.limits.max_pages == 0 || pages < self.limits.max_pages)
     }
 

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
-use lycosa_frontier::{Admission, Discovered, StoreError};
-use lycosa_types::{Outcome, UnixMs, UrlId, UrlKey, VisitFacts};
+use lycosa_frontier::{Admission, Discovered, Done, StoreError};
+use lycosa_types::{Exclusion, Outcome, UnixMs, UrlId, UrlKey, VisitFacts};
 
+use super::pictures::Onlooker;
 use super::{Bookkeeper, Event, PageResult};
 use crate::clock;
 use crate::committer::{CommitError, Ended};
-use crate::judge::Judged;
+use crate::judge::{Again, Judged};
 use crate::outlinks::Outlinks;
+use crate::prospects::Found;
 use crate::worker::Finished;
 
 /// Longest sleep of the loop.
@@ -46,13 +48,9 @@ impl Bookkeeper {
                     self.committing -= 1;
                     self.totals.archived_bytes += archived_bytes;
                     self.frontier.committed(epoch);
+                    self.mail_committed(epoch);
                 }
                 Event::CommitFailed(error) => return Err(error),
-                Event::Submit(seeds) => {
-                    for seed in seeds {
-                        self.admit_one(seed.as_str(), seed.key(), 0, 0, None, now)?;
-                    }
-                }
             }
             next = self.events.try_recv().ok();
         }
@@ -81,7 +79,8 @@ impl Bookkeeper {
                 self.extra.extend(encoded);
                 self.frontier.finish_rules(host, end, address, elapsed_ms, now);
                 for url in sitemaps {
-                    self.admit_one(url.as_str(), url.key(), 0, 0, None, now)?;
+                    let found = Found { depth: 0, seed: false, relevance: 0.0 };
+                    self.admit_one(url.as_str(), url.key(), found, 0, None, now)?;
                 }
             }
             Finished::Resolve { host, address } => {
@@ -93,7 +92,7 @@ impl Bookkeeper {
 
     fn end_page(&mut self, result: PageResult, now: UnixMs) -> Result<(), StoreError> {
         let PageResult { host, entry, judged } = result;
-        let Judged { end, outlinks, edges, encoded, counts } = *judged;
+        let Judged { end, outlinks, edges, encoded, counts, again, relevance, news, .. } = *judged;
         self.totals.count_links(&counts);
         let near = end.visit.as_ref().is_some_and(|visit| visit.near_duplicate.is_some());
         let duplicate = end.visit.as_ref().is_some_and(|visit| visit.duplicate_of.is_some());
@@ -104,20 +103,59 @@ impl Bookkeeper {
             self.current.clear();
             self.current.push_str(entry.url.as_str());
         }
+        if !entry.revisit && (fetched || matches!(end.outcome, Outcome::Missing { .. })) {
+            self.prospects.page(&entry.url, edges.as_ref());
+        }
         let key = entry.key;
         match self.frontier.finish_page(host, *entry, end, now) {
-            Some(done) => {
-                if fetched {
+            Some(mut done) => {
+                let importance = self.prospects.importance(key);
+                match again {
+                    Some(again) => self.end_revisit(&mut done, *again, importance, now)?,
+                    None => self.refresher.first(&mut done, importance, now),
+                }
+                if fetched && !done.revisit {
                     self.totals.pages += 1;
+                    let on_topic = relevance.is_some_and(|found| found >= self.relevant_from);
+                    self.totals.on_topic += u64::from(on_topic);
                     self.totals.body_bytes += body_bytes;
                     self.totals.duplicates += u64::from(duplicate);
                     self.totals.near_duplicates += u64::from(near);
                 }
                 let found_on = UrlId { partition: done.slot.partition, key };
-                self.end_visit(Ended { done, encoded, edges });
                 self.admit(&outlinks, found_on, now)?;
+                for id in news {
+                    if let Some(record) = self.store.url(id)? {
+                        self.frontier.revisit(id, record, now)?;
+                    }
+                }
+                self.prospects.apply(&mut self.frontier, edges.as_ref())?;
+                self.end_visit(Ended { done, encoded, edges });
             }
             None => self.totals.retries += 1,
+        }
+        Ok(())
+    }
+
+    fn end_revisit(
+        &mut self,
+        done: &mut Done,
+        mut again: Again,
+        importance: f32,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        self.totals.count_change(again.change);
+        self.picture_ended(done.key, again.change, now);
+        let pictures = std::mem::take(&mut again.pictures);
+        let (before, at, change) = (again.course.clone(), again.at, again.change);
+        let since_ms = now.since_ms(again.earlier.visited_at.unwrap_or(again.earlier.found_at));
+        self.refresher.again(done, again, importance, now);
+        if let Some(end) = done.course.as_ref().filter(|_| !pictures.is_empty()) {
+            let id = UrlId { partition: done.slot.partition, key: done.key };
+            let course = end.course.clone();
+            let before = before.unwrap_or_else(|| course.clone());
+            let onlooker = Onlooker { id, at, change, course, before, since_ms };
+            self.look_at_pictures(&pictures, &onlooker, now)?;
         }
         Ok(())
     }
@@ -132,6 +170,18 @@ impl Bookkeeper {
         }
     }
 
+    /// A page that may not be visited any more keeps what is known of it.
+    pub(super) fn keep_what_is_known(&mut self, done: &mut Done) -> Result<(), StoreError> {
+        let id = UrlId { partition: done.slot.partition, key: done.key };
+        if let Some(earlier) = self.store.url(id)? {
+            if !matches!(done.record.outcome, Some(Outcome::Excluded(Exclusion::Robots { .. }))) {
+                done.record.outcome = earlier.outcome;
+            }
+            done.record.visit = earlier.visit;
+        }
+        Ok(())
+    }
+
     pub(super) fn end_visit(&mut self, ended: Ended) {
         if let Some(outcome) = &ended.done.record.outcome {
             self.totals.count_outcome(outcome);
@@ -140,23 +190,29 @@ impl Bookkeeper {
     }
 
     fn admit(&mut self, outlinks: &Outlinks, found_on: UrlId, now: UnixMs) -> Result<(), StoreError> {
-        for (url, key) in outlinks.iter() {
-            self.admit_one(url, key, outlinks.depth, outlinks.redirects, Some(found_on), now)?;
+        for (url, key, relevance) in outlinks.iter() {
+            let found = Found { depth: outlinks.depth, seed: false, relevance };
+            self.admit_one(url, key, found, outlinks.redirects, Some(found_on), now)?;
         }
         Ok(())
     }
 
-    fn admit_one(
+    pub(super) fn admit_one(
         &mut self,
         url: &str,
         key: UrlKey,
-        depth: u16,
+        found: Found,
         redirects: u8,
         found_on: Option<UrlId>,
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        match self.frontier.admit(Discovered { url, key, depth, redirects, found_on }, now)? {
+        let signals = self.prospects.signals(url, key, found);
+        match self.frontier.admit(Discovered { url, key, redirects, found_on, signals }, now)? {
             Admission::Queued => self.totals.accepted += 1,
+            // Another link to it may say more about its topic.
+            Admission::SeenBefore if found.relevance > 0.0 => {
+                self.frontier.raise(key.low(), &signals)?;
+            }
             Admission::SeenBefore => {}
             Admission::QueryBudget => self.totals.count_rejected("query-budget"),
         }

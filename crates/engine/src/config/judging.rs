@@ -23,6 +23,7 @@ pub struct JudgingConfig {
     pub least_resemblance: f64,
     pub store_near_duplicates: bool,
     pub skip_mirrors: bool,
+    pub images: u8,
 }
 
 impl Default for JudgingConfig {
@@ -37,6 +38,7 @@ impl Default for JudgingConfig {
             least_resemblance: 0.9,
             store_near_duplicates: true,
             skip_mirrors: true,
+            images: 0,
         }
     }
 }

@@ -16,13 +16,13 @@ pub fn compression(choice: ArchiveCompression) -> Compression {
     }
 }
 
-/// Encodes a visit; `revisit` is the first page with the same payload.
+/// Encodes a visit; `revisit` is the visit that brought the same payload, and how that is known.
 pub(super) fn encode(
     encoder: &mut Encoder,
     url: &CanonUrl,
     visit: &Visit,
     response: &Response,
-    revisit: Option<&First>,
+    revisit: Option<(&First, RevisitReason)>,
     payload_digest: Option<PayloadDigest>,
     metadata: &[(&str, &str)],
 ) -> Result<EncodedVisit, Failure> {
@@ -33,10 +33,10 @@ pub(super) fn encode(
         request_head: &visit.request_head,
         response_head: response.head.raw(),
         raw_body: &response.raw_body,
-        revisit_of: revisit.map(|first| RevisitOf {
+        revisit_of: revisit.map(|(first, reason)| RevisitOf {
             url: &first.url,
             at: first.at,
-            reason: RevisitReason::IdenticalPayload,
+            reason,
             payload_digest: first.payload_sha1.map(PayloadDigest),
         }),
         payload_digest,

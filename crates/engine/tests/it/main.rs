@@ -6,5 +6,7 @@ mod coverage;
 mod hostile;
 mod indexing;
 mod kill;
+mod orders;
 mod politeness;
+mod refresh;
 mod site;

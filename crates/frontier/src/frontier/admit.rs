@@ -41,14 +41,15 @@ impl Frontier {
         }
         self.sequence += 1;
         let entry = Entry {
-            rank: self.options.order.rank(found.depth, self.sequence),
+            rank: self.options.order.rank(found.url, &found.signals, self.sequence),
             key: found.key,
             url,
-            depth: found.depth,
+            depth: found.signals.depth,
             tries: 0,
             redirects: found.redirects,
             found_on: found.found_on,
             found_at: now,
+            revisit: false,
         };
         self.enqueue(index, entry, now);
         Ok(Admission::Queued)
@@ -64,16 +65,18 @@ impl Frontier {
         host.waiting += 1;
         host.accepted += 1;
         self.waiting += 1;
+        let (key, rank) = (entry.key, entry.rank);
         self.entries_in_memory += host.queue.push(entry);
         if self.entries_in_memory > self.options.max_entries_in_memory {
             self.entries_in_memory -= host.queue.shrink_to(KEEP_PER_HOST.max(host.queue.in_memory() / 2));
         }
+        self.track(index, key, rank);
         self.touch(index);
         self.settle(index, now);
     }
 
     /// The host of a URL, from memory, from the store, or new.
-    fn host_at(&mut self, slot: HostSlot, url: &CanonUrl) -> Result<HostIndex, StoreError> {
+    pub(super) fn host_at(&mut self, slot: HostSlot, url: &CanonUrl) -> Result<HostIndex, StoreError> {
         if let Some(&index) = self.by_slot.get(&slot) {
             return Ok(index);
         }

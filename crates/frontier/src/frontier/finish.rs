@@ -47,14 +47,16 @@ impl Frontier {
                 && host.failures_in_row < politeness.max_host_failures
                 && self.delayed.len() < MAX_DELAYED;
             if again {
-                self.changes.retried.push((host.slot, entry.clone()));
+                if !entry.revisit {
+                    self.changes.retried.push((host.slot, entry.clone()));
+                }
                 self.schedule.wake_at(now.plus_ms(wait), Alarm::Delayed(entry.rank.sequence));
                 self.delayed.insert(entry.rank.sequence, (index, entry));
                 self.rest(index, now);
                 return None;
             }
         } else {
-            host.fetched += 1;
+            host.fetched += u64::from(!entry.revisit);
         }
         if let (Some(digest), Some(_)) = (end.first_print, &end.visit) {
             let id = lycosa_types::UrlId { partition: host.slot.partition, key: entry.key };
@@ -189,10 +191,15 @@ impl Frontier {
         now: UnixMs,
     ) -> Done {
         self.touch(index);
-        self.waiting -= 1;
         self.ended.push(entry.key);
         let host = &mut self.hosts[index as usize];
-        host.waiting = host.waiting.saturating_sub(1);
+        if entry.revisit {
+            self.revisits.pending -= 1;
+        } else {
+            self.waiting -= 1;
+            host.waiting = host.waiting.saturating_sub(1);
+        }
+        let revisit = entry.revisit;
         let record = UrlRecord {
             url: entry.url.into_string(),
             state: UrlState::Done,
@@ -204,7 +211,15 @@ impl Frontier {
             visited_at: Some(now),
             visit,
         };
-        Done { slot: host.slot, key: entry.key, rank: entry.rank, record, signatures: None }
+        Done {
+            slot: host.slot,
+            key: entry.key,
+            rank: entry.rank,
+            record,
+            signatures: None,
+            revisit,
+            course: None,
+        }
     }
 }
 

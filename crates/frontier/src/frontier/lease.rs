@@ -5,12 +5,14 @@ use lycosa_types::{Exclusion, Outcome, UnixMs};
 use super::{Done, Frontier, Lease, LeaseKind};
 use crate::host::{Place, RulesState};
 use crate::host_queue::Entry;
-use crate::order::Rank;
+use crate::order::{Lists, Rank};
 use crate::schedule::{Alarm, HostIndex};
 use crate::store::StoreError;
 
 /// Entries read from disk at a time.
 const RELOAD_ENTRIES: usize = 1024;
+/// Entries read from disk at a time for a list of the pvalue order that is not in memory.
+const LIST_ENTRIES: usize = 64;
 /// Entries dropped by rules in one go before others get their turn.
 const MAX_DROPS: usize = 256;
 
@@ -28,10 +30,15 @@ impl Frontier {
     /// `dropped`, finished.
     pub fn lease(&mut self, now: UnixMs, dropped: &mut Vec<Done>) -> Result<Option<Lease>, StoreError> {
         self.ring_alarms(now);
+        self.find_revisits(now)?;
         while let Some(index) = self.schedule.pop_ready() {
             let Some(host) = self.hosts.get_mut(index as usize) else {
                 continue;
             };
+            if host.place != Place::Ready {
+                // A host whose queue improved stands among the ready twice; it was served already.
+                continue;
+            }
             host.place = Place::Busy;
             if host.ready_at > now {
                 // Made to wait while it stood among the ready.
@@ -77,7 +84,8 @@ impl Frontier {
                         && let Some(host) = self.hosts.get_mut(index as usize)
                     {
                         host.place = Place::Ready;
-                        self.schedule.push_ready(host.queue.best().unwrap_or(Rank::FIRST), index);
+                        host.ready_rank = host.best_rank(self.options.order);
+                        self.schedule.push_ready(host.ready_rank, index);
                     }
                 }
                 Alarm::Delayed(number) => {
@@ -85,8 +93,14 @@ impl Frontier {
                         && let Some(host) = self.hosts.get_mut(index as usize)
                     {
                         self.in_flight.remove(&entry.key);
-                        host.queue.put_back(entry);
-                        self.entries_in_memory += 1;
+                        let (key, rank) = (entry.key, entry.rank);
+                        if entry.revisit {
+                            host.revisits.insert(rank, entry);
+                        } else {
+                            host.queue.put_back(entry);
+                            self.entries_in_memory += 1;
+                            self.track(index, key, rank);
+                        }
                         self.settle(index, now);
                     }
                 }
@@ -106,7 +120,7 @@ impl Frontier {
             let Some(host) = self.hosts.get_mut(index as usize) else {
                 return Ok(Served::Nothing);
             };
-            if host.queue.best().is_none() {
+            if host.queue.best().is_none() && host.revisits.is_empty() {
                 return Ok(Served::Nothing);
             }
             let politeness = &self.options.politeness;
@@ -127,14 +141,17 @@ impl Frontier {
                 }
                 return Ok(self.serve_rules(index, now));
             }
-            let Some(entry) = host.queue.pop() else {
+            let Some(entry) = self.take_next(index)? else {
                 return Ok(Served::Nothing);
             };
-            self.entries_in_memory -= 1;
+            let politeness = &self.options.politeness;
+            let Some(host) = self.hosts.get(index as usize) else {
+                return Ok(Served::Nothing);
+            };
             let limit = politeness.max_pages_per_host;
             let refusal = match &host.rules {
                 RulesState::Dead(failure) => Some(Outcome::Failed(*failure)),
-                _ if limit > 0 && host.fetched >= limit => {
+                _ if limit > 0 && host.fetched >= limit && !entry.revisit => {
                     Some(Outcome::Excluded(Exclusion::HostBudget { pages: limit }))
                 }
                 _ if let Some(of) = &host.mirror_of => {
@@ -179,31 +196,81 @@ impl Frontier {
         self.end_entry(index, entry, outcome, None, now)
     }
 
+    /// The entry whose turn it is, taken out of the queue.
+    fn take_next(&mut self, index: HostIndex) -> Result<Option<Entry>, StoreError> {
+        if let Some(entry) = self.take_revisit(index) {
+            return Ok(Some(entry));
+        }
+        let from = self.lists.as_mut().map(Lists::next_start);
+        if let Some(from) = from
+            && let Some(host) = self.hosts.get(index as usize)
+            && host.queue.has_spilled()
+            && !host.queue.reaches(from)
+        {
+            self.reload_from(index, from, LIST_ENTRIES)?;
+        }
+        let Some(host) = self.hosts.get_mut(index as usize) else { return Ok(None) };
+        let entry = from.and_then(|from| host.queue.pop_from(from)).or_else(|| host.queue.pop());
+        if let Some(entry) = &entry {
+            self.entries_in_memory -= 1;
+            self.untrack(entry.key, entry.rank);
+        }
+        Ok(entry)
+    }
+
     /// Brings the next stretch of a host's queue into memory if there is none.
     fn reload(&mut self, index: HostIndex) -> Result<(), StoreError> {
-        let Some(host) = self.hosts.get_mut(index as usize) else {
-            return Ok(());
-        };
-        let Some(from) = host.queue.wants_reload() else {
-            return Ok(());
-        };
+        let wanted = self.hosts.get(index as usize).and_then(|host| host.queue.wants_reload());
+        if let Some(from) = wanted {
+            let (entries, beyond) = self.read_waiting(index, from, RELOAD_ENTRIES)?;
+            self.track_all(index, &entries);
+            if let Some(host) = self.hosts.get_mut(index as usize) {
+                self.entries_in_memory += host.queue.reload(entries, beyond);
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings some entries from `from` on into memory, leaving the line where it is.
+    fn reload_from(&mut self, index: HostIndex, from: Rank, limit: usize) -> Result<(), StoreError> {
+        let (entries, _) = self.read_waiting(index, from, limit)?;
+        self.track_all(index, &entries);
+        if let Some(host) = self.hosts.get_mut(index as usize) {
+            let before = host.queue.in_memory();
+            entries.into_iter().for_each(|entry| host.queue.put_back(entry));
+            self.entries_in_memory += host.queue.in_memory() - before;
+        }
+        Ok(())
+    }
+
+    /// What waits for a host from `from` on, on disk and on the way there; and where the stretch ends, if it does not
+    /// reach the end of the queue.
+    fn read_waiting(
+        &self,
+        index: HostIndex,
+        from: Rank,
+        limit: usize,
+    ) -> Result<(Vec<Entry>, Option<Rank>), StoreError> {
+        let Some(host) = self.hosts.get(index as usize) else { return Ok((Vec::new(), None)) };
         let slot = host.slot;
-        let on_disk = self.store.waiting(slot, from, RELOAD_ENTRIES)?;
-        let complete = on_disk.len() < RELOAD_ENTRIES;
+        let on_disk = self.store.waiting(slot, from, limit)?;
+        let complete = on_disk.len() < limit;
         let beyond = if complete { None } else { on_disk.last().map(|entry| entry.rank) };
         let changes = self.uncommitted.iter().map(|(changes, _)| &**changes).chain([&self.changes]);
         // What is not on disk yet, up to where the stretch from disk ends.
-        let not_yet = changes.flat_map(|changes| changes.queued.iter()).filter(|(entry_slot, entry, _)| {
-            *entry_slot == slot && entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end)
+        let not_yet = changes.flat_map(|changes| {
+            let queued = changes.queued.iter().map(|(slot, entry, _)| (slot, entry));
+            queued.chain(changes.moved.values().map(|moved| (&moved.slot, &moved.entry)))
         });
-        let entries: Vec<Entry> = on_disk
-            .iter()
-            .chain(not_yet.map(|(_, entry, _)| entry))
-            .filter(|entry| !self.in_flight.contains(&entry.key))
-            .cloned()
-            .collect();
-        self.entries_in_memory += host.queue.reload(entries, beyond);
-        Ok(())
+        let not_yet = not_yet.filter(|(entry_slot, entry)| {
+            **entry_slot == slot && entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end)
+        });
+        let stands = |entry: &&Entry| {
+            !self.in_flight.contains(&entry.key)
+                && self.moving.get(&entry.key).is_none_or(|rank| *rank == entry.rank)
+        };
+        let entries = on_disk.iter().chain(not_yet.map(|(_, entry)| entry)).filter(stands).cloned().collect();
+        Ok((entries, beyond))
     }
 
     fn hand_out(&mut self, index: HostIndex, kind: LeaseKind, now: UnixMs) -> Lease {

@@ -2,11 +2,12 @@
 
 use std::net::IpAddr;
 
-use lycosa_types::{UnixMs, UrlId, UrlKey, UrlRecord};
+use lycosa_types::{PastVisit, UnixMs, UrlId, UrlKey, UrlRecord};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
+use crate::course::Course;
 use crate::host_queue::Entry;
 use crate::order::Rank;
 
@@ -91,6 +92,22 @@ pub(super) fn decode_rules(bytes: &[u8]) -> Result<RulesRecord, StoreError> {
     decode(bytes, "rules record")
 }
 
+pub(super) fn encode_course(course: &Course) -> Result<Vec<u8>, StoreError> {
+    encode(course, "course")
+}
+
+pub(super) fn decode_course(bytes: &[u8]) -> Result<Course, StoreError> {
+    decode(bytes, "course")
+}
+
+pub(super) fn encode_past_visit(visit: &PastVisit) -> Result<Vec<u8>, StoreError> {
+    encode(visit, "past visit")
+}
+
+pub(super) fn decode_past_visit(bytes: &[u8]) -> Result<PastVisit, StoreError> {
+    decode(bytes, "past visit")
+}
+
 pub(super) fn encode_entry(entry: &Entry) -> Result<Vec<u8>, StoreError> {
     let stored = StoredEntry {
         key: entry.key,
@@ -116,6 +133,7 @@ pub(super) fn decode_entry(rank: Rank, bytes: &[u8]) -> Result<Entry, StoreError
         redirects: stored.redirects,
         found_on: stored.found_on,
         found_at: stored.found_at,
+        revisit: false,
         url: lycosa_types::CanonUrl::from_canonical(stored.url.to_owned()),
     })
 }

@@ -1,7 +1,7 @@
 //! Keys in the store. Big-endian throughout, partition first, so that a partition is one range and a host's queue is
 //! read in the order it is served.
 
-use lycosa_types::{HostKey, PartitionId};
+use lycosa_types::{HostKey, PartitionId, UnixMs, UrlId, UrlKey};
 
 use crate::order::Rank;
 
@@ -30,6 +30,29 @@ pub(super) fn queue(slot: HostSlot, rank: Rank) -> [u8; 22] {
     out[..10].copy_from_slice(&host(slot));
     out[10..14].copy_from_slice(&rank.priority.to_be_bytes());
     out[14..].copy_from_slice(&rank.sequence.to_be_bytes());
+    out
+}
+
+/// A page by the time its next visit is due, within its partition.
+pub(super) fn due(id: UrlId, at: UnixMs) -> [u8; 26] {
+    let mut out = [0; 26];
+    out[..2].copy_from_slice(&id.partition.0.to_be_bytes());
+    out[2..10].copy_from_slice(&at.0.to_be_bytes());
+    out[10..].copy_from_slice(&id.key.0.to_be_bytes());
+    out
+}
+
+pub(super) fn read_due(bytes: &[u8]) -> Option<(UrlId, UnixMs)> {
+    let partition = PartitionId(u16::from_be_bytes(bytes.get(..2)?.try_into().ok()?));
+    let at = UnixMs(u64::from_be_bytes(bytes.get(2..10)?.try_into().ok()?));
+    let key = UrlKey(u128::from_be_bytes(bytes.get(10..)?.try_into().ok()?));
+    Some((UrlId { partition, key }, at))
+}
+
+/// A visit in a page's history.
+pub(super) fn past_visit(id: UrlId, at: UnixMs) -> Vec<u8> {
+    let mut out = id.to_bytes().to_vec();
+    out.extend(at.0.to_be_bytes());
     out
 }
 

@@ -5,6 +5,7 @@
 
 mod codec;
 mod keys;
+mod visits;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +19,7 @@ use lycosa_types::{Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 pub use codec::{HostRecord, RulesRecord};
 pub use keys::HostSlot;
 
+use crate::course::Amendment;
 use crate::frontier::Done;
 use crate::host_queue::Entry;
 use crate::order::Rank;
@@ -59,15 +61,30 @@ pub struct Changes {
     pub queued: Vec<(HostSlot, Entry, UrlRecord)>,
     /// Entries that wait again after a failed try.
     pub retried: Vec<(HostSlot, Entry)>,
+    /// Entries whose rank changed while they waited.
+    pub moved: HashMap<UrlKey, Moved>,
+    /// Courses that changed after their visit was handed over.
+    pub amended: HashMap<UrlId, Amendment>,
     pub hosts: Vec<(HostSlot, HostRecord)>,
     pub rules: Vec<(HostSlot, RulesRecord)>,
     pub prints: Vec<(Digest, UrlId)>,
+}
+
+/// An entry that changed its place in the queue.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    pub slot: HostSlot,
+    /// Where it stood at the last commit; none if it was found since.
+    pub from: Option<Rank>,
+    pub entry: Entry,
 }
 
 impl Changes {
     pub fn is_empty(&self) -> bool {
         self.queued.is_empty()
             && self.retried.is_empty()
+            && self.moved.is_empty()
+            && self.amended.is_empty()
             && self.hosts.is_empty()
             && self.rules.is_empty()
             && self.prints.is_empty()
@@ -84,6 +101,9 @@ pub struct Store {
     rules: Keyspace,
     prints: Keyspace,
     signatures: Keyspace,
+    courses: Keyspace,
+    due: Keyspace,
+    history: Keyspace,
     poisoned: AtomicBool,
 }
 
@@ -123,6 +143,9 @@ impl Store {
             rules: keyspace("rules")?,
             prints: keyspace("prints")?,
             signatures: keyspace("signatures")?,
+            courses: keyspace("courses")?,
+            due: keyspace("due")?,
+            history: keyspace("history")?,
             poisoned: AtomicBool::new(false),
             db,
         };
@@ -170,7 +193,7 @@ impl Store {
         {
             let id = UrlId { partition: slot.partition, key: entry.key };
             batch.insert(&self.urls, id.to_bytes().as_slice(), codec::encode_url(record)?);
-            if !retried.contains_key(&entry.key) {
+            if !retried.contains_key(&entry.key) && !changes.moved.contains_key(&entry.key) {
                 batch.insert(
                     &self.queue,
                     keys::queue(*slot, entry.rank).as_slice(),
@@ -178,15 +201,56 @@ impl Store {
                 );
             }
         }
-        for (slot, entry) in changes.retried.iter().filter(|(_, entry)| !ended.contains(&entry.key)) {
+        for (key, Moved { slot, from, entry }) in &changes.moved {
+            if let Some(from) = from.filter(|&from| from != entry.rank || ended.contains(key)) {
+                batch.remove(&self.queue, keys::queue(*slot, from).as_slice());
+            }
+            // An entry that was also tried stands as it was left last: the later one knows of more tries.
+            let tried_later = retried.get(key).is_some_and(|(_, tried)| tried.tries > entry.tries);
+            if !ended.contains(key) && !tried_later {
+                batch.insert(
+                    &self.queue,
+                    keys::queue(*slot, entry.rank).as_slice(),
+                    codec::encode_entry(entry)?,
+                );
+            }
+        }
+        let moved_later = |entry: &Entry| {
+            changes.moved.get(&entry.key).is_some_and(|moved| moved.entry.tries >= entry.tries)
+        };
+        for (slot, entry) in retried.values().filter(|(_, entry)| !ended.contains(&entry.key)) {
+            if moved_later(entry) {
+                continue;
+            }
             batch.insert(&self.queue, keys::queue(*slot, entry.rank).as_slice(), codec::encode_entry(entry)?);
         }
+        // Each key once: what is amended in the batch of its own visit is written as it stands last.
+        let mut amended_here: HashSet<UrlId> = HashSet::default();
         for visit in done {
             let id = UrlId { partition: visit.slot.partition, key: visit.key };
             batch.insert(&self.urls, id.to_bytes().as_slice(), codec::encode_url(&visit.record)?);
-            batch.remove(&self.queue, keys::queue(visit.slot, visit.rank).as_slice());
             if let Some(signatures) = &visit.signatures {
                 batch.insert(&self.signatures, id.to_bytes().as_slice(), signatures.as_slice());
+            }
+            if let Some(end) = &visit.course {
+                let amended = changes.amended.get(&id).map(|amendment| {
+                    amended_here.insert(id);
+                    amendment.applied_to(end)
+                });
+                self.write_course(&mut batch, id, amended.as_ref().unwrap_or(end))?;
+            }
+            if visit.revisit {
+                // It had no place in the queue on disk.
+                continue;
+            }
+            // Where it stood at the last commit, if it moved since and ended there.
+            if changes.moved.get(&visit.key).and_then(|moved| moved.from) != Some(visit.rank) {
+                batch.remove(&self.queue, keys::queue(visit.slot, visit.rank).as_slice());
+            }
+        }
+        for (id, amendment) in &changes.amended {
+            if !amended_here.contains(id) {
+                self.amend(&mut batch, *id, amendment)?;
             }
         }
         for (slot, record) in &changes.hosts {
@@ -286,6 +350,12 @@ impl Store {
                 codec::decode_entry(rank, &value)
             })
             .collect()
+    }
+
+    /// The entry that waits at `rank`, if it is committed.
+    pub fn entry(&self, slot: HostSlot, rank: Rank) -> Result<Option<Entry>, StoreError> {
+        let found = self.queue.get(keys::queue(slot, rank))?;
+        found.map(|bytes| codec::decode_entry(rank, &bytes)).transpose()
     }
 
     /// Entries waiting anywhere, counted by walking them: for tests and repair, not for a crawl.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use lycosa_frontier::store::HostSlot;
 use lycosa_frontier::{
-    Discovered, Done, Frontier, FrontierOptions, LeaseKind, Order, PageEnd, Politeness, Rules, RulesEnd,
-    RulesRecord, Store,
+    Changes, Discovered, Done, Frontier, FrontierOptions, LeaseKind, Order, PageEnd, Politeness, Rules,
+    RulesEnd, RulesRecord, Signals, Store,
 };
 use lycosa_types::{CanonRules, CanonUrl, Exclusion, Failure, Outcome, UnixMs, UrlState};
 use proptest::prelude::*;
@@ -58,6 +58,9 @@ struct Run {
     last_on_host: BTreeMap<String, UnixMs>,
     last_on_ip: BTreeMap<IpAddr, UnixMs>,
     shared_ip: bool,
+    moves: u32,
+    /// A batch that is on its way to disk while the crawl goes on.
+    on_its_way: Option<(Vec<Done>, Arc<Changes>)>,
 }
 
 impl Run {
@@ -84,7 +87,8 @@ impl Run {
 
     fn seed(&self, frontier: &mut Frontier, store: &Store) {
         let url = self.web.url(0);
-        let found = Discovered { url: url.as_str(), key: url.key(), depth: 0, redirects: 0, found_on: None };
+        let signals = Signals::default();
+        let found = Discovered { url: url.as_str(), key: url.key(), redirects: 0, found_on: None, signals };
         frontier.admit(found, self.now).unwrap();
         let changes = frontier.take_changes();
         store.commit(&[], &changes, &[]).unwrap();
@@ -157,11 +161,23 @@ impl Run {
                             let found = Discovered {
                                 url: url.as_str(),
                                 key: url.key(),
-                                depth: entry.depth + 1,
                                 redirects: 0,
                                 found_on: None,
+                                signals: Signals { depth: entry.depth + 1, ..Signals::default() },
                             };
                             frontier.admit(found, self.now).unwrap();
+                        }
+                        // News of URLs that wait, are done, or were never met.
+                        for m in [n + 1, n + 3, n * 7 % self.web.pages, n / 3] {
+                            let signals = Signals {
+                                importance: (n * 31 % 1000) as f32,
+                                backlinks: (n % 50) as u32,
+                                forward_links: (n % 13) as f32,
+                                relevance: (n % 10) as f32 / 10.0,
+                                depth: 0,
+                            };
+                            self.moves +=
+                                u32::from(frontier.reorder(self.web.url(m).key().low(), &signals).unwrap());
                         }
                     }
                     let end = PageEnd {
@@ -177,22 +193,27 @@ impl Run {
                 }
             }
             if done.len() >= commit_every {
-                commit(frontier, store, &mut done);
+                self.commit(frontier, store, &mut done);
             }
         }
         let over = frontier.is_exhausted();
         if over {
-            commit(frontier, store, &mut done);
+            self.commit(frontier, store, &mut done);
+            self.commit(frontier, store, &mut done);
         }
+        // A crash loses what is on its way.
+        self.on_its_way = None;
         over
     }
-}
 
-fn commit(frontier: &mut Frontier, store: &Store, done: &mut Vec<Done>) {
-    let changes = frontier.take_changes();
-    store.commit(done, &changes, &[]).unwrap();
-    frontier.committed(changes.epoch);
-    done.clear();
+    /// The batch before reaches the disk while a new one is made up: as with a committer of its own.
+    fn commit(&mut self, frontier: &mut Frontier, store: &Store, done: &mut Vec<Done>) {
+        let next = (std::mem::take(done), frontier.take_changes());
+        if let Some((done, changes)) = self.on_its_way.replace(next) {
+            store.commit(&done, &changes, &[]).unwrap();
+            frontier.committed(changes.epoch);
+        }
+    }
 }
 
 fn run(politeness: Politeness, order: Order, shared_ip: bool, hosts: u64, pages: u64) -> Run {
@@ -206,6 +227,8 @@ fn run(politeness: Politeness, order: Order, shared_ip: bool, hosts: u64, pages:
         last_on_host: BTreeMap::new(),
         last_on_ip: BTreeMap::new(),
         shared_ip,
+        moves: 0,
+        on_its_way: None,
     }
 }
 
@@ -240,19 +263,31 @@ fn check_final(run: &Run, store: &Store, may_repeat: u32) {
     }
 }
 
+const ORDERS: [Order; 8] = [
+    Order::BreadthFirst,
+    Order::DepthFirst,
+    Order::BestFirst,
+    Order::Pvalue,
+    Order::Backlink,
+    Order::ForwardLink,
+    Order::Location,
+    Order::Relevance,
+];
+
 fn quick() -> Politeness {
     Politeness { delay_ms: 50, ip_delay_ms: 0, retry_ms: 10, ..Politeness::default() }
 }
 
 #[test]
 fn every_page_once_in_every_order() {
-    for order in [Order::BreadthFirst, Order::DepthFirst] {
+    for order in ORDERS {
         for (ip_delay_ms, shared_ip) in [(0, false), (7, true)] {
             let mut run = run(Politeness { ip_delay_ms, ..quick() }, order, shared_ip, 5, 400);
             let (mut frontier, store) = run.open(true);
             run.seed(&mut frontier, &store);
             assert!(run.crawl(&mut frontier, &store, u32::MAX, 16));
             check_final(&run, &store, 0);
+            assert_eq!(run.moves > 0, order.moves(), "{order:?}");
         }
     }
 }
@@ -292,17 +327,16 @@ fn slots_of_one_origin_agree() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     /// A crash loses everything since the last commit and nothing else.
     #[test]
     fn crashes_lose_nothing(
         stops in prop::collection::vec(1u32..120, 1..8),
         commit_every in 1usize..30,
         hosts in 1u64..6,
-        depth_first: bool,
+        order in prop::sample::select(&ORDERS[..]),
         clean: bool,
     ) {
-        let order = if depth_first { Order::DepthFirst } else { Order::BreadthFirst };
         let mut run = run(quick(), order, false, hosts, 300);
         {
             let (mut frontier, store) = run.open(true);
@@ -319,6 +353,6 @@ proptest! {
         let (mut frontier, store) = run.open(clean && crashes == 0);
         prop_assert!(run.crawl(&mut frontier, &store, u32::MAX, commit_every));
         // Lost visits, and first tries lost with them.
-        check_final(&run, &store, crashes * 2 * (commit_every as u32 + 1));
+        check_final(&run, &store, crashes * 4 * (commit_every as u32 + 1));
     }
 }

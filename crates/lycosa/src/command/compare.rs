@@ -109,12 +109,23 @@ fn write_one(old: &str, new: &str, config: WinnowConfig, json: bool, out: &mut d
         bail!("only one of the two can come from standard input; name a file for the other");
     }
     let bodies = (read_file(old)?, read_file(new)?);
-    if is_picture(old, &bodies.0) && is_picture(new, &bodies.1) {
-        let report = picture::Report::of(old, new, &bodies.0, &bodies.1);
+    write_bodies((old, &bodies.0), (new, &bodies.1), config, json, out)
+}
+
+/// What changed between two bodies, each given with a name.
+pub fn write_bodies(
+    old: (&str, &[u8]),
+    new: (&str, &[u8]),
+    config: WinnowConfig,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<()> {
+    if is_picture(old.0, old.1) && is_picture(new.0, new.1) {
+        let report = picture::Report::of(old.0, new.0, old.1, new.1);
         return if json { write_json(&report, out) } else { report.write(out) };
     }
     let mut readings = (Reading::new(config), Reading::new(config));
-    let report = report::Report::of(&mut readings, (old, &bodies.0), (new, &bodies.1));
+    let report = report::Report::of(&mut readings, old, new);
     if json { write_json(&report, out) } else { report.write(out) }
 }
 

@@ -23,6 +23,7 @@ Examples:
   lycosa crawl https://example.org --contact https://example.org/about-me
   lycosa crawl https://example.org/docs/ --scope prefix --max-pages 1000 -d docs
   lycosa crawl seeds.txt --scope any --depth 3 -d wide
+  lycosa crawl -d docs --continuous --refresh-budget 2    visit pages again when they are due, until stopped
   lycosa crawl -d docs                 go on with a crawl that was stopped
   lycosa crawl https://example.org -d docs --index && lycosa search 'web crawler' -d docs
   lycosa crawl http://127.0.0.1:8000/ --allow-net 127.0.0.0/8 --delay 0
@@ -83,7 +84,11 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
 
 /// Opens and runs a crawl with its display, stopped by signals.
 pub fn watched(layout: Layout, config: Config, seeds: &[CanonUrl], loudness: Loudness) -> Result<CrawlEnd> {
-    let crawl = Crawl::open(layout.clone(), config, seeds)?;
+    run_watched(Crawl::open(layout.clone(), config, seeds)?, layout, loudness)
+}
+
+/// Runs an open crawl with its display, stopped by signals.
+pub fn run_watched(crawl: Crawl, layout: Layout, loudness: Loudness) -> Result<CrawlEnd> {
     let handle = crawl.handle();
     signals::listen(handle.clone(), layout.progress()).context("listening for signals")?;
     let watch = Watch::start(handle, layout, loudness).context("starting the display")?;

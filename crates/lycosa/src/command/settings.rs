@@ -8,6 +8,8 @@ use clap::{Args, ValueEnum};
 use lycosa_engine::{Config, Layout};
 use lycosa_frontier::{Order, ScopeKind};
 
+use super::topic;
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ScopeArg {
     Host,
@@ -31,6 +33,27 @@ impl From<ScopeArg> for ScopeKind {
 pub enum OrderArg {
     BreadthFirst,
     DepthFirst,
+    BestFirst,
+    Pvalue,
+    Backlink,
+    ForwardLink,
+    Location,
+    Relevance,
+}
+
+impl From<OrderArg> for Order {
+    fn from(order: OrderArg) -> Self {
+        match order {
+            OrderArg::BreadthFirst => Self::BreadthFirst,
+            OrderArg::DepthFirst => Self::DepthFirst,
+            OrderArg::BestFirst => Self::BestFirst,
+            OrderArg::Pvalue => Self::Pvalue,
+            OrderArg::Backlink => Self::Backlink,
+            OrderArg::ForwardLink => Self::ForwardLink,
+            OrderArg::Location => Self::Location,
+            OrderArg::Relevance => Self::Relevance,
+        }
+    }
 }
 
 /// Settings of a crawl. Each wins over the configuration file.
@@ -54,6 +77,18 @@ pub struct SettingArgs {
     /// Which waiting URL goes first
     #[arg(long, value_enum)]
     pub order: Option<OrderArg>,
+    /// Look for pages on a topic: words, each with an optional weight (`solar wind:0.5`); sets the order `relevance`
+    #[arg(long, value_name = "WORDS")]
+    pub topic: Option<String>,
+    /// Look for pages like this one: an HTML file; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub topic_page: Vec<PathBuf>,
+    /// With a topic, do not follow links less promising than this, 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    pub least_link: Option<f32>,
+    /// With a topic, do not archive pages less relevant than this, 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    pub least_page: Option<f32>,
     /// Stop after this many pages
     #[arg(long, value_name = "N")]
     pub max_pages: Option<u64>,
@@ -63,6 +98,12 @@ pub struct SettingArgs {
     /// Stop after this time (s, m, h allowed; seconds without)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub max_time: Option<Duration>,
+    /// Go on when nothing new is left: visit every page again when it is due
+    #[arg(long)]
+    pub continuous: bool,
+    /// Requests per second, on average, for pages visited before
+    #[arg(long, value_name = "N")]
+    pub refresh_budget: Option<f64>,
     /// Pause between two requests to one host (ms, s allowed; seconds without)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub delay: Option<Duration>,
@@ -116,6 +157,7 @@ impl SettingArgs {
             (None, false) => Config::default(),
         };
         self.apply(&mut config);
+        self.focus(&mut config)?;
         for assignment in &self.set {
             config = assign(&config, assignment)?;
         }
@@ -123,17 +165,30 @@ impl SettingArgs {
         Ok(config)
     }
 
+    fn focus(&self, config: &mut Config) -> Result<()> {
+        let mut words: Vec<String> =
+            self.topic.iter().flat_map(|words| words.split([' ', ','])).map(str::to_owned).collect();
+        words.retain(|word| !word.is_empty());
+        for page in &self.topic_page {
+            words.extend(topic::words_of_file(page)?);
+        }
+        if !words.is_empty() {
+            config.focus.topic = words;
+            if self.order.is_none() {
+                config.order = Order::Relevance;
+            }
+        }
+        set(&mut config.focus.least_link, self.least_link);
+        set(&mut config.focus.least_page, self.least_page);
+        Ok(())
+    }
+
     fn apply(&self, config: &mut Config) {
         let ms = |time: Duration| time.as_millis() as u64;
         if let Some(scope) = self.scope {
             config.scope.kind = scope.into();
         }
-        if let Some(order) = self.order {
-            config.order = match order {
-                OrderArg::BreadthFirst => Order::BreadthFirst,
-                OrderArg::DepthFirst => Order::DepthFirst,
-            };
-        }
+        set(&mut config.order, self.order.map(Order::from));
         replace(&mut config.scope.include, &self.include);
         replace(&mut config.scope.exclude, &self.exclude);
         replace(&mut config.fetch.allow_net, &self.allow_net);
@@ -149,6 +204,8 @@ impl SettingArgs {
         set(&mut config.agent.product, self.user_agent.clone());
         set(&mut config.agent.contact, self.contact.clone());
         set(&mut config.memory.budget_mib, self.memory);
+        set(&mut config.refresh.budget_per_s, self.refresh_budget);
+        config.refresh.continuous |= self.continuous;
         config.robots.obey &= !self.ignore_robots;
         config.robots.sitemaps &= !self.no_sitemaps;
         config.archive.enabled &= !self.no_archive;
@@ -175,7 +232,7 @@ fn assign(config: &Config, assignment: &str) -> Result<Config> {
 }
 
 /// `90`, `90s`, `1500ms`, `2m`, `1h`.
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub fn parse_time(text: &str) -> Result<Duration, String> {
     let (number, unit_ms) = if let Some(number) = text.strip_suffix("ms") {
         (number, 1.0)
     } else if let Some(number) = text.strip_suffix('s') {

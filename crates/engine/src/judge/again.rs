@@ -1,0 +1,267 @@
+//! A page that was visited before: what its new visit shows against the earlier one.
+//!
+//! The cheapest sufficient answer ends the matter: the server says 304, or the bytes are the same, or only noise differs,
+//! and only then is anything stored again.
+
+use lycosa_fetch::{Response, Visit};
+use lycosa_frontier::host_queue::Entry;
+use lycosa_frontier::{Course, First, Store, StoreError};
+use lycosa_page::{Comparison, HostTemplate, PictureMark, Signal, Verdict, compare};
+use lycosa_types::{Change, Digest, Outcome, UnixMs, UrlId, UrlRecord, VisitFacts};
+
+use super::{Judge, Judged, pictures};
+use crate::near::StoredSignatures;
+
+/// What is known of a page from its earlier visits.
+#[derive(Debug)]
+pub struct Earlier {
+    pub record: UrlRecord,
+    pub course: Option<Course>,
+    pub signatures: Option<StoredSignatures>,
+    /// What is kept of it if it is an image.
+    pub picture: Option<PictureMark>,
+}
+
+/// What another visit showed.
+#[derive(Debug)]
+pub struct Again {
+    pub earlier: UrlRecord,
+    pub course: Option<Course>,
+    pub change: Change,
+    pub signal: String,
+    pub share: f64,
+    /// How the visit itself ended.
+    pub outcome: Outcome,
+    /// The copy in the archive stays the one of an earlier visit.
+    pub keeps_copy: bool,
+    /// When the page last changed, as far as its Last-Modified tells.
+    pub modified_at: Option<UnixMs>,
+    pub at: UnixMs,
+    /// Images to look at, if the page itself showed no change.
+    pub pictures: Vec<UrlId>,
+}
+
+impl Earlier {
+    /// What the state knows; none if the record is gone.
+    pub fn load(store: &Store, id: UrlId) -> Result<Option<Self>, StoreError> {
+        let Some(record) = store.url(id)? else { return Ok(None) };
+        let bytes = store.signatures(id)?.unwrap_or_default();
+        let picture = pictures::decode(&bytes);
+        let signatures = if picture.is_none() { StoredSignatures::decode(&bytes) } else { None };
+        Ok(Some(Self { record, course: store.course(id)?, signatures, picture }))
+    }
+
+    /// The validators of the copy at hand: ETag, Last-Modified. None if there is no copy that a 304 could refer to.
+    pub fn validators(&self) -> (Option<&str>, Option<&str>) {
+        match (&self.record.outcome, &self.record.visit) {
+            (Some(Outcome::Fetched { .. }), Some(facts)) => {
+                (facts.etag.as_deref(), facts.last_modified.as_deref())
+            }
+            _ => (None, None),
+        }
+    }
+
+    fn facts(&self) -> VisitFacts {
+        self.record.visit.clone().unwrap_or_default()
+    }
+
+    /// When the copy in the archive was fetched.
+    fn copy_at(&self) -> UnixMs {
+        let ended = self.record.visited_at.unwrap_or(self.record.found_at);
+        let elapsed = self.record.visit.as_ref().map_or(0, |facts| u64::from(facts.elapsed_ms));
+        let copy_at = self.course.as_ref().and_then(|course| course.copy_at);
+        copy_at.unwrap_or(UnixMs(ended.0.saturating_sub(elapsed)))
+    }
+
+    fn again(self, visit: &Visit, outcome: Outcome, change: Change) -> Again {
+        let no_news = matches!(change, Change::Unchanged | Change::Noise);
+        let pictures = self.signatures.filter(|_| no_news).map(|signed| signed.pictures).unwrap_or_default();
+        Again {
+            pictures,
+            earlier: self.record,
+            course: self.course,
+            change,
+            signal: String::new(),
+            share: 1.0,
+            outcome,
+            keeps_copy: false,
+            modified_at: None,
+            at: visit.timing.started,
+        }
+    }
+}
+
+impl Judge {
+    /// Judges a visit of a page that was visited before.
+    pub fn page_again(&mut self, entry: &Entry, id: UrlId, visit: &Visit, earlier: Earlier) -> Judged {
+        match &visit.result {
+            Ok(response) if response.status == 304 => self.not_modified(entry, visit, response, earlier),
+            Ok(response) if response.is_success() => self.received_again(entry, id, visit, response, earlier),
+            _ => {
+                let mut judged = self.page(entry, id, visit);
+                let change = change_of_state(earlier.record.outcome.as_ref(), &judged.end.outcome);
+                let mut again = earlier.again(visit, judged.end.outcome.clone(), change);
+                if matches!(judged.end.outcome, Outcome::Failed(_)) {
+                    again.keeps_copy = true;
+                }
+                judged.again = Some(Box::new(again));
+                judged
+            }
+        }
+    }
+
+    fn not_modified(
+        &mut self,
+        entry: &Entry,
+        visit: &Visit,
+        response: &Response,
+        earlier: Earlier,
+    ) -> Judged {
+        let mut judged = Judged::empty(entry, visit);
+        let mut facts = earlier.facts();
+        facts.elapsed_ms = visit.timing.finished.as_millis().min(u128::from(u32::MAX)) as u32;
+        judged.end.outcome = earlier.record.outcome.clone().unwrap_or(Outcome::NotModified);
+        let unchanged = First {
+            id: UrlId { partition: lycosa_types::PartitionId(0), key: entry.key },
+            url: entry.url.as_str().into(),
+            at: earlier.copy_at(),
+            payload_sha1: facts.payload_sha1,
+        };
+        self.archive_unchanged(entry, visit, response, &unchanged, &mut judged);
+        judged.end.visit = Some(facts);
+        let mut again = earlier.again(visit, Outcome::NotModified, Change::Unchanged);
+        again.keeps_copy = true;
+        judged.again = Some(Box::new(again));
+        judged
+    }
+
+    fn received_again(
+        &mut self,
+        entry: &Entry,
+        id: UrlId,
+        visit: &Visit,
+        response: &Response,
+        earlier: Earlier,
+    ) -> Judged {
+        let was_there = matches!(earlier.record.outcome, Some(Outcome::Fetched { .. }));
+        let outcome = Outcome::Fetched { status: response.status };
+        let digest = (!response.body.is_empty()).then(|| Digest::of(&response.body));
+        let modified_at = response.last_modified().and_then(lycosa_fetch::parse_http_date);
+        if was_there && digest == earlier.facts().digest {
+            let mut judged = Judged::empty(entry, visit);
+            judged.end.outcome = outcome.clone();
+            let mut facts = earlier.facts();
+            let unchanged = First {
+                id,
+                url: entry.url.as_str().into(),
+                at: earlier.copy_at(),
+                payload_sha1: facts.payload_sha1,
+            };
+            self.archive_unchanged(entry, visit, response, &unchanged, &mut judged);
+            facts.etag = response.etag().map(|etag| super::clip(etag).into_owned());
+            facts.last_modified = response.last_modified().map(|date| super::clip(date).into_owned());
+            judged.end.visit = Some(facts);
+            let mut again = earlier.again(visit, outcome, Change::Unchanged);
+            again.keeps_copy = true;
+            judged.again = Some(Box::new(again));
+            return judged;
+        }
+        let mut judged = self.page_with(entry, id, visit, Some(&earlier));
+        let compared = judged.compared.take();
+        let change = match (&compared, judged.picture) {
+            _ if !was_there => Change::Back,
+            (Some(comparison), _) => change_of(comparison.verdict),
+            (None, Some(None | Some(Signal::Bytes))) => Change::Noise,
+            (None, Some(Some(_))) => Change::Image,
+            (None, None) => Change::Content,
+        };
+        let picture_signal = judged.picture.flatten();
+        let keeps_copy = judged.kept_earlier;
+        let mut again = earlier.again(visit, judged.end.outcome.clone(), change);
+        again.keeps_copy = keeps_copy;
+        again.modified_at = modified_at;
+        if let Some(comparison) = &compared {
+            again.signal = word(comparison.signal);
+            again.share = comparison.share;
+        } else if let Some(signal) = picture_signal {
+            again.signal = word(signal);
+        }
+        judged.again = Some(Box::new(again));
+        judged
+    }
+
+    /// Compares the page last scanned with what is known of its earlier visit, and learns what the host's pages change.
+    pub(super) fn compare_with(&mut self, entry: &Entry, earlier: &Earlier) -> Option<Comparison> {
+        let old = &earlier.signatures.as_ref()?.signatures;
+        let new = &self.signed.as_ref()?.signatures;
+        let mut templates = self.context.templates.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if templates.len() >= MOST_TEMPLATES && !templates.contains_key(&entry.url.host_key()) {
+            templates.clear();
+        }
+        let template: &mut HostTemplate = templates.entry(entry.url.host_key()).or_default();
+        template.learn(old, new);
+        Some(compare(old, new, Some(template)))
+    }
+}
+
+/// The name of a signal, as in reports.
+fn word(signal: Signal) -> String {
+    match serde_json::to_value(signal) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+/// Hosts whose habits are remembered at a time.
+const MOST_TEMPLATES: usize = 4096;
+
+fn change_of(verdict: Verdict) -> Change {
+    match verdict {
+        Verdict::Unchanged => Change::Unchanged,
+        Verdict::Noise => Change::Noise,
+        Verdict::Structure => Change::Structure,
+        Verdict::Text => Change::Text,
+        Verdict::Image => Change::Image,
+    }
+}
+
+/// What it means that a page ended like this now, and like that before.
+fn change_of_state(before: Option<&Outcome>, now: &Outcome) -> Change {
+    match (before, now) {
+        (_, Outcome::Failed(_) | Outcome::Excluded(_) | Outcome::NotModified) => Change::Unknown,
+        (Some(Outcome::Redirected { to, .. }), Outcome::Redirected { to: now, .. }) if to == now => {
+            Change::Unchanged
+        }
+        (_, Outcome::Redirected { .. }) => Change::Moved,
+        (Some(Outcome::Missing { .. }), Outcome::Missing { .. }) => Change::Unchanged,
+        (Some(Outcome::Failed(_) | Outcome::Excluded(_)) | None, Outcome::Missing { .. }) => Change::Gone,
+        (_, Outcome::Missing { .. }) => Change::Gone,
+        (_, Outcome::Fetched { .. }) => Change::Back,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lycosa_types::Failure;
+
+    #[test]
+    fn pages_go_move_and_come_back() {
+        let there = Outcome::Fetched { status: 200 };
+        let gone = Outcome::Missing { status: 404 };
+        let to = |to: &str| Outcome::Redirected { status: 301, to: to.to_owned() };
+        let failed = Outcome::Failed(Failure::ConnectTimeout);
+        let cases = [
+            (&there, &gone, Change::Gone),
+            (&gone, &gone, Change::Unchanged),
+            (&gone, &there, Change::Back),
+            (&there, &to("a"), Change::Moved),
+            (&to("a"), &to("a"), Change::Unchanged),
+            (&to("a"), &to("b"), Change::Moved),
+            (&there, &failed, Change::Unknown),
+        ];
+        for (before, now, change) in cases {
+            assert_eq!(change_of_state(Some(before), now), change, "{before:?} {now:?}");
+        }
+    }
+}

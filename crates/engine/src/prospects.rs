@@ -1,0 +1,203 @@
+//! What is known about waiting URLs while the crawl runs: on-line importance, links to them, links expected on them.
+//! The frontier's orders turn it into ranks; this module keeps it current as pages come in.
+//!
+//! Only orders that ask for it pay for it: breadth-first and depth-first keep no tables here.
+
+use std::path::Path;
+
+use foldhash::HashMap;
+use lycosa_frontier::{Frontier, Order, Signals, StoreError};
+use lycosa_graph::online::{Moved, OnlineImportance, OnlineOptions, SWEPT_PER_FETCH, Sweeper};
+use lycosa_graph::weight::Weighting;
+use lycosa_graph::{EdgeLogError, PageEdges};
+use lycosa_types::{CanonUrl, HostKey, UrlKey};
+
+/// Importance of a seed: ahead of everything that was only found.
+const SEED_IMPORTANCE: f32 = 1e9;
+/// Importance of a URL that no link led to: named by a sitemap or a feed.
+const LISTED_IMPORTANCE: f32 = 1e-3;
+
+/// What a URL is to the one who names it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// Links from a seed.
+    pub depth: u16,
+    /// Named by the user.
+    pub seed: bool,
+    /// How well it suits the topic, 0 to 1; 0 without a topic.
+    pub relevance: f32,
+}
+
+#[derive(Debug)]
+pub struct Prospects {
+    order: Order,
+    online: Option<OnlineImportance>,
+    forward: Option<ForwardLinks>,
+    /// Lets pages fetched earlier hand on what has reached them since.
+    sweeper: Option<Sweeper>,
+    moved: Vec<Moved>,
+}
+
+impl Prospects {
+    /// Stands where the pages in the edge log left it.
+    pub fn open(order: Order, memory_bytes: usize, edge_log: &Path) -> Result<Self, EdgeLogError> {
+        let online = order
+            .counts_links()
+            .then(|| OnlineImportance::new(OnlineOptions { memory_bytes, ..OnlineOptions::default() }));
+        let forward = matches!(order, Order::Pvalue | Order::ForwardLink).then(ForwardLinks::default);
+        let mut prospects = Self { order, online, forward, sweeper: None, moved: Vec::new() };
+        if let Some(online) = &mut prospects.online {
+            online.replay(edge_log, Weighting::Attributes)?;
+            if order == Order::BestFirst {
+                prospects.sweeper = Some(Sweeper::open(edge_log, Weighting::Attributes)?);
+            }
+        }
+        Ok(prospects)
+    }
+
+    /// What is known about a URL that is about to be queued.
+    pub fn signals(&self, url: &str, key: UrlKey, found: Found) -> Signals {
+        let known = self.online.as_ref().and_then(|online| online.get(key.low()));
+        let importance = match known {
+            _ if found.seed => SEED_IMPORTANCE,
+            Some(known) if known.importance > 0.0 => known.importance,
+            _ => LISTED_IMPORTANCE,
+        };
+        Signals {
+            depth: found.depth,
+            importance,
+            backlinks: known.map_or(0, |known| known.in_links),
+            forward_links: self.forward.as_ref().map_or(0.0, |forward| forward.estimate(url)),
+            relevance: if found.seed { 1.0 } else { found.relevance },
+        }
+    }
+
+    /// What a page is worth, as far as links tell; the same for all pages if they are not counted.
+    pub fn importance(&self, key: UrlKey) -> f32 {
+        let known = self.online.as_ref().and_then(|online| online.get(key.low()));
+        known.map_or(1.0, |known| known.importance)
+    }
+
+    /// A page was fetched for the first time, with these links; none if it turned out to be missing.
+    pub fn page(&mut self, url: &CanonUrl, edges: Option<&PageEdges>) {
+        if let Some(forward) = &mut self.forward {
+            forward.count(url.as_str(), edges.map_or(0, |edges| edges.edges.len()));
+        }
+        if let (Some(online), Some(edges)) = (&mut self.online, edges) {
+            let links =
+                edges.edges.iter().map(|edge| (edge.target, Weighting::Attributes.of(edge.attributes)));
+            online.fetched_weighted(edges.source, links, &mut self.moved);
+            if let Some(sweeper) = &mut self.sweeper
+                && let Err(error) = sweeper.run(SWEPT_PER_FETCH, online, &mut self.moved)
+            {
+                tracing::warn!(%error, "the edge log cannot be swept; importance stays as links were first met");
+                self.sweeper = None;
+            }
+        }
+    }
+
+    /// Moves the waiting URLs that the page last taken in says something about.
+    pub fn apply(&mut self, frontier: &mut Frontier, edges: Option<&PageEdges>) -> Result<(), StoreError> {
+        match self.order {
+            Order::BestFirst => {
+                for moved in &self.moved {
+                    let Moved { importance, in_links: backlinks, .. } = *moved;
+                    frontier.reorder(moved.url, &Signals { importance, backlinks, ..Signals::default() })?;
+                }
+            }
+            Order::Backlink | Order::Pvalue => {
+                // Counts change with every link, not only where the importance changes its class.
+                for edge in edges.iter().flat_map(|edges| &edges.edges) {
+                    let Some(known) = self.online.as_ref().and_then(|online| online.get(edge.target)) else {
+                        continue;
+                    };
+                    let backlinks = known.in_links;
+                    frontier.reorder_by(edge.target, |waiting| Signals {
+                        backlinks,
+                        forward_links: self.forward.as_ref().map_or(0.0, |forward| forward.estimate(waiting)),
+                        ..Signals::default()
+                    })?;
+                }
+            }
+            _ => {}
+        }
+        self.moved.clear();
+        Ok(())
+    }
+}
+
+/// Links that pages of a directory have on average: what a page not fetched yet is expected to have.
+#[derive(Debug, Default)]
+struct ForwardLinks {
+    directories: HashMap<u64, Mean>,
+    hosts: HashMap<u64, Mean>,
+    all: Mean,
+}
+
+/// Directories, and hosts, whose pages are averaged; beyond, the next larger whole stands in.
+const MAX_MEANS: usize = 1 << 17;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    pages: u32,
+    links: u64,
+}
+
+impl Mean {
+    fn count(&mut self, links: usize) {
+        self.pages = self.pages.saturating_add(1);
+        self.links += links as u64;
+    }
+
+    fn value(self) -> Option<f32> {
+        (self.pages > 0).then(|| self.links as f32 / self.pages as f32)
+    }
+}
+
+impl ForwardLinks {
+    fn count(&mut self, url: &str, links: usize) {
+        let (host, directory) = places(url);
+        for (table, key) in [(&mut self.hosts, host), (&mut self.directories, directory)] {
+            if table.len() < MAX_MEANS || table.contains_key(&key) {
+                table.entry(key).or_default().count(links);
+            }
+        }
+        self.all.count(links);
+    }
+
+    fn estimate(&self, url: &str) -> f32 {
+        let (host, directory) = places(url);
+        let mean = |table: &HashMap<u64, Mean>, key| table.get(&key).and_then(|mean| mean.value());
+        mean(&self.directories, directory)
+            .or_else(|| mean(&self.hosts, host))
+            .or_else(|| self.all.value())
+            .unwrap_or(0.0)
+    }
+}
+
+/// Hashes of a URL's origin and of its directory.
+fn places(url: &str) -> (u64, u64) {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let root = path.find("://").and_then(|at| path[at + 3..].find('/').map(|slash| at + 3 + slash));
+    let host = HostKey::of(&path[..root.unwrap_or(path.len())]).0;
+    let directory = HostKey::of(&path[..path.rfind('/').unwrap_or(path.len())]).0;
+    (host, directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn siblings_tell_how_many_links_to_expect() {
+        let mut forward = ForwardLinks::default();
+        assert_eq!(forward.estimate("http://a.org/x/1"), 0.0);
+        forward.count("http://a.org/x/1", 10);
+        forward.count("http://a.org/x/2?q=1", 20);
+        forward.count("http://a.org/y/1", 60);
+        forward.count("http://b.org/", 2);
+        assert_eq!(forward.estimate("http://a.org/x/3"), 15.0);
+        assert_eq!(forward.estimate("http://a.org/z/3"), 30.0);
+        assert_eq!(forward.estimate("http://c.org/"), 23.0);
+    }
+}

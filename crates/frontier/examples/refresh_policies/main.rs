@@ -1,0 +1,93 @@
+//! How fresh each refresh policy keeps a simulated collection of pages, without network and in simulated time.
+//!
+//! Pages change as Poisson processes; a visit tells only whether the page changed since the one before. The oracle knows
+//! every rate and has the exact optimum; "lycosa" learns the rates during the run. The baselines are given the true rates.
+//!
+//! `cargo run --release -p lycosa-frontier --example refresh_policies -- [--pages N] [--days N] [--seed N] [--budget PART] [--markdown | --json]`
+
+mod oracle;
+mod report;
+mod run;
+mod world;
+
+use std::process::ExitCode;
+
+use lycosa_frontier::PolicyKind;
+
+use crate::report::{Form, Row};
+use crate::run::{Planner, Run};
+use crate::world::{Spread, World};
+
+const USAGE: &str = "usage: refresh_policies [--pages N] [--days N] [--seed N] [--budget PART] [--markdown | --json]; N is a whole number";
+
+/// What was asked for.
+struct Args {
+    pages: u32,
+    days: u32,
+    seed: u64,
+    /// Budgets as shares of all changes.
+    budgets: Vec<f64>,
+    form: Form,
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Option<Args> {
+    let mut args = Args { pages: 20_000, days: 730, seed: 1, budgets: Vec::new(), form: Form::Plain };
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--pages" => args.pages = words.next()?.parse().ok().filter(|&n| n > 0 && n <= 10_000_000)?,
+            "--days" => args.days = words.next()?.parse().ok().filter(|&n| n >= 10 && n <= 100_000)?,
+            "--seed" => args.seed = words.next()?.parse().ok()?,
+            "--budget" => args.budgets.push(words.next()?.parse().ok().filter(|&part: &f64| part > 0.0)?),
+            "--markdown" => args.form = Form::Markdown,
+            "--json" => args.form = Form::Json,
+            _ => return None,
+        }
+    }
+    if args.budgets.is_empty() {
+        args.budgets = vec![0.1, 0.5, 1.0];
+    }
+    Some(args)
+}
+
+fn main() -> ExitCode {
+    let Some(args) = parse(std::env::args().skip(1)) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let mut rows = Vec::new();
+    for spread in [Spread::Uniform, Spread::PowerLaw] {
+        let world = World::new(args.seed, args.pages, spread);
+        for &part in &args.budgets {
+            let budget_per_s = part * world.total_rate();
+            let planners = [
+                ("oracle", Planner::oracle(&world, budget_per_s)),
+                ("lycosa", Planner::learning(&world, budget_per_s, 0.0)),
+                ("lycosa, half the pages dated", Planner::learning(&world, budget_per_s, 0.5)),
+                (
+                    "random visits, true rates",
+                    Planner::knowing(PolicyKind::OptimalRandom, &world, budget_per_s),
+                ),
+                ("age, true rates", Planner::knowing(PolicyKind::Age, &world, budget_per_s)),
+                (
+                    "proportional, true rates",
+                    Planner::knowing(PolicyKind::Proportional, &world, budget_per_s),
+                ),
+                ("uniform", Planner::knowing(PolicyKind::Uniform, &world, budget_per_s)),
+            ];
+            let mut oracle = None;
+            for (name, planner) in planners {
+                let outcome = Run::new(&world, planner, budget_per_s, args.days, args.seed).finish();
+                let best = *oracle.get_or_insert(outcome.freshness());
+                let exact = oracle::best_freshness(&world, budget_per_s);
+                rows.push(Row { spread, part, name, outcome, best, exact });
+            }
+        }
+    }
+    report::print(&rows, args.form);
+    let short = rows.iter().filter(|r| r.name == "lycosa" && r.outcome.freshness() < 0.97 * r.best).count();
+    if short > 0 {
+        eprintln!("{short} cells are more than 3 % below the oracle");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,4 @@
+//! Files of the graph, from the log to the ranks.
+
+mod index;
+mod networkx;
