@@ -16,11 +16,14 @@ import snowballstemmer
 crawl, lycosa = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "lycosa"
 stemmer = snowballstemmer.stemmer("english")
 stems = {}
+# A word as it is written, for each stem.
+written = {}
 
 
 def stem(word):
     if word not in stems:
         stems[word] = stemmer.stemWord(word)
+        written.setdefault(stems[word], word)
     return stems[word]
 
 
@@ -55,10 +58,10 @@ def phrase(text):
 # Words that some pages have, but far from all: a fifth of them at most.
 often = collections.Counter(term for known in words.values() for term in known)
 plain = [term for term, count in sorted(often.items()) if len(pages) / 50 < count < len(pages) / 5]
-plain = [term for term in plain if term.isalpha() and stem(term) == term and len(term) > 3]
+plain = [written[term] for term in plain if term.isalpha() and len(term) > 3]
 one, two, three, four, five, six = (plain[len(plain) * at // 6] for at in range(6))
 running = next(field for fields in pages.values() for field in fields if len(field) > 60)
-spoken = " ".join(running[20:22])
+spoken = " ".join(written[term] for term in [term for term in running if term.isalpha()][20:22])
 rows = [
     ("words", f"{one} {two}", has(one) | has(two)),
     ("phrase", f'"{spoken}"', phrase(spoken)),

@@ -4,11 +4,13 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
-use lycosa_engine::indexing::bring_up_to_date;
+use lycosa_engine::indexing::{Importance, bring_up_to_date};
 use lycosa_engine::{CrawlReader, Layout};
+use lycosa_graph::Ranks;
 use lycosa_search::{Indexer, disk_bytes, index_dir};
+use lycosa_types::Digest;
 
 use crate::exit::Exit;
 use crate::figures::{byte_rate, bytes, count, duration, rate};
@@ -44,7 +46,10 @@ pub fn run(args: IndexArgs) -> Result<Exit> {
     let dir = index_dir(&args.data);
     let mut indexer = if args.rebuild { Indexer::rebuild(&dir)? } else { Indexer::open(&dir)? };
     let is_quiet = args.json || !std::io::stderr().is_terminal();
-    let walked = bring_up_to_date(&reader, &mut indexer, None, &mut |pages| {
+    let ranks = ranks_of(&reader.layout)?;
+    let rank_of = |id| ranks.as_ref().and_then(|ranks| ranks.rank_of(id));
+    let importance = ranks.as_ref().map(|ranks| Importance { id: number_of(ranks), rank_of: &rank_of });
+    let walked = bring_up_to_date(&reader, &mut indexer, importance, &mut |pages| {
         if !is_quiet {
             eprint!("\r{} pages", count(pages));
         }
@@ -70,7 +75,7 @@ pub fn run(args: IndexArgs) -> Result<Exit> {
     } else {
         let mut table = Table::new();
         table.row("pages", count(pages));
-        table.row("indexed", format!("{} ({} pages/s)", count(fed.put), rate(fed.put as f64 / seconds)));
+        table.row("indexed", format!("{} ({})", count(fed.put), rate(fed.put as f64 / seconds)));
         table.row("removed", count(fed.deleted));
         table.row("unchanged", count(walked.unchanged));
         table.row("unreadable", count(walked.unreadable.len() as u64));
@@ -82,4 +87,24 @@ pub fn run(args: IndexArgs) -> Result<Exit> {
     }
     out.flush()?;
     Ok(Exit::Done)
+}
+
+/// The ranks of `lycosa rank`, if it has been run.
+fn ranks_of(layout: &Layout) -> Result<Option<Ranks>> {
+    let path = layout.graph().join("ranks");
+    if !path.is_file() {
+        return Ok(None);
+    }
+    Ok(Some(
+        Ranks::open(&path).with_context(|| format!("{}; make it anew with `lycosa rank`", path.display()))?,
+    ))
+}
+
+/// Another number for ranks of another graph, or made in another way.
+fn number_of(ranks: &Ranks) -> u64 {
+    let info = &ranks.info;
+    let parts = [info.log_bytes, info.damping.to_bits(), u64::from(info.rounds), info.change.to_bits()];
+    let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();
+    // 0 stands for no ranks.
+    Digest::of(&bytes).0.max(1)
 }
