@@ -6,7 +6,7 @@
 
 use super::banners;
 use super::extract::Extract;
-use super::level_order::{LevelMark, LevelTable};
+use super::level_order::{self, LevelMark, LevelTable};
 use super::line_store::Lines;
 use super::link_prints;
 use super::noise::{self, LineMark};
@@ -62,7 +62,6 @@ pub struct Signatures {
 #[derive(Debug, Clone)]
 pub struct Judger {
     tree: Tree,
-    table: LevelTable,
     strings: TagStrings,
     winnower: Winnower,
     minutiae: Vec<u64>,
@@ -82,7 +81,6 @@ impl Judger {
     pub fn new(config: WinnowConfig) -> Self {
         Self {
             tree: Tree::default(),
-            table: LevelTable::default(),
             strings: TagStrings::default(),
             winnower: Winnower::new(config),
             minutiae: Vec::new(),
@@ -97,7 +95,6 @@ impl Judger {
     pub fn sign(&mut self, source: &str, page: &Extract, main: Option<&str>) -> Signatures {
         self.tree.build(page);
         banners::find(source, page, &self.tree, &mut self.banner_text, &mut self.banner_nodes);
-        self.table.fill(page, &self.tree);
         self.strings.fill(page);
         let structure = structure::digest(page, &self.tree, |_| true, &mut self.bytes);
         let quiet_structure = self.quiet_structure(page, structure);
@@ -116,7 +113,7 @@ impl Judger {
             tag_strings: self.strings.digest(),
             first: kept(&self.strings.first),
             last: kept(&self.strings.last),
-            levels: self.table.marks(),
+            levels: level_order::marks(page, &self.tree),
             structure,
             quiet_structure,
             text_code: TextCode::of(&page.text),
@@ -140,9 +137,10 @@ impl Judger {
         &self.tree
     }
 
-    /// The level-order table of the page last signed.
-    pub fn level_table(&self) -> &LevelTable {
-        &self.table
+    /// The level-order table of `page`, which was signed last. Made only when asked for: later visits need no more than
+    /// the marks of its levels.
+    pub fn level_table(&self, page: &Extract) -> LevelTable {
+        LevelTable::of(page, &self.tree)
     }
 
     fn quiet_structure(&mut self, page: &Extract, whole: u64) -> u64 {
