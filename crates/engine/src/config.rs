@@ -13,7 +13,7 @@ mod fetch;
 mod judging;
 
 pub use fetch::FetchConfig;
-pub use judging::{JudgingConfig, MinutiaHash};
+pub use judging::{JudgingConfig, MinutiaHash, NearMethod};
 
 /// `lycosa.toml` with every key, its meaning and its default.
 pub const TEMPLATE: &str = include_str!("lycosa.toml");

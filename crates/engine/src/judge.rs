@@ -23,7 +23,7 @@ pub use self::encoding::compression;
 use self::encoding::encode;
 use self::facts::{clip, facts};
 use crate::config::Config;
-use crate::near::{NearTable, StoredSignatures};
+use crate::near::{NearPrint, NearTable, StoredSignatures};
 use crate::outlinks::{LinkCollector, LinkCounts, Outlinks, Recent};
 
 /// Largest sitemap after decompression.
@@ -250,14 +250,15 @@ impl Judge {
             return;
         }
         let signatures = self.judger.sign(source, &self.extract, None);
-        let sketch = NearTable::sketch(self.judger.minutiae());
+        let mut near = NearPrint::None;
         if look {
-            facts.near_duplicate = self.context.near.claim(id, &sketch);
+            near = self.context.near.print(&self.extract, self.judger.minutiae());
+            facts.near_duplicate = self.context.near.claim(id, &near);
         }
         if config.signatures {
             // A near-duplicate is no original: it does not come back into the table of prints.
-            let sketch = if first && facts.near_duplicate.is_none() { sketch } else { Vec::new() };
-            end.signatures = StoredSignatures { signatures, sketch }.encode();
+            let near = if facts.near_duplicate.is_none() { near } else { NearPrint::None };
+            end.signatures = StoredSignatures { signatures, near }.encode();
         }
     }
 
