@@ -16,7 +16,7 @@ mod refresh;
 
 pub use fetch::FetchConfig;
 pub use focus::FocusConfig;
-pub use judging::{JudgingConfig, MinutiaHash};
+pub use judging::{JudgingConfig, MinutiaHash, NearMethod};
 pub use refresh::RefreshConfig;
 
 /// `lycosa.toml` with every key, its meaning and its default.

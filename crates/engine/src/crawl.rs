@@ -170,7 +170,7 @@ impl Crawl {
         frontier.committed(changes.epoch);
         let scope = Scope::new(config.scope_options(), &seeds)?;
         let prints = PrintTable::load(Arc::clone(&store), config.prints_bytes())?;
-        let near = NearTable::load(&store, config.judging.least_resemblance, config.prints_bytes())?;
+        let near = NearTable::load(&store, &config.judging, config.prints_bytes())?;
         Ok(Self {
             shared: Shared::new(config.shared_options()?)?,
             context: Arc::new(JudgeContext::new(config.clone(), scope, prints, near, Arc::clone(&store))),

@@ -30,7 +30,7 @@ pub use self::encoding::compression;
 use self::encoding::encode;
 use self::facts::{clip, facts};
 use crate::config::Config;
-use crate::near::{NearTable, StoredSignatures};
+use crate::near::{NearPrint, NearTable, StoredSignatures};
 use crate::outlinks::{Focus, LinkCollector, LinkCounts, Outlinks, Recent};
 
 /// Text looked at on either side of a link, for its topic.
@@ -374,14 +374,15 @@ impl Judge {
             return;
         }
         let signatures = self.judger.sign(source, &self.extract, None);
-        let sketch = NearTable::sketch(self.judger.minutiae());
+        let mut near = NearPrint::None;
         if look {
-            facts.near_duplicate = self.context.near.claim(id, &sketch);
+            near = self.context.near.print(&self.extract, self.judger.minutiae());
+            facts.near_duplicate = self.context.near.claim(id, &near);
         }
         if config.signatures {
             // A near-duplicate is no original: it does not come back into the table of prints.
-            let sketch = if first && facts.near_duplicate.is_none() { sketch } else { Vec::new() };
-            self.signed = Some(StoredSignatures { signatures, sketch, pictures: Vec::new() });
+            let near = if first && facts.near_duplicate.is_none() { near } else { NearPrint::None };
+            self.signed = Some(StoredSignatures { signatures, near, pictures: Vec::new() });
         }
     }
 

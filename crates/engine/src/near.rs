@@ -1,24 +1,44 @@
 //! Pages that read nearly the same, and what is kept of a page to compare later visits with.
 //!
 //! The table of prints has a fixed size and is shared by the workers; when it is full the oldest page makes room. It is
-//! filled again from the stored signatures when a crawl goes on.
+//! filled again from the stored signatures when a crawl goes on. Prints are made by one of two methods, winnowing or
+//! keyword counts; those of the other method, from a time when the configuration was another, are left out.
 
 use std::sync::{Mutex, PoisonError};
 
 use lycosa_frontier::{Store, StoreError};
-use lycosa_page::{Print, PrintIndex, Signatures};
+use lycosa_page::{
+    Extract, Incomparable, KeywordIndex, KeywordPrint, Keywords, Print, PrintIndex, Signatures,
+};
 use lycosa_types::{NearDuplicate, UrlId};
 use serde::{Deserialize, Serialize};
 
+use crate::config::{JudgingConfig, NearMethod};
+
 /// Pages with fewer minutiae have too little text to be told apart by it.
 const LEAST_MINUTIAE: usize = 12;
+/// Pages with fewer different keywords likewise.
+const LEAST_KEYWORDS: usize = 24;
+/// Pages that even the smallest table holds.
+const LEAST_PAGES: usize = 1024;
+
+/// What the test for near-duplicates knows of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NearPrint {
+    /// Nothing: too little text, or a copy of another page.
+    #[default]
+    None,
+    /// The smallest minutiae.
+    Winnowed(Vec<u32>),
+    Keywords(KeywordPrint),
+}
 
 /// What is stored of a page under its URL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredSignatures {
+    /// First, since the record's version is its first byte.
     pub signatures: Signatures,
-    /// The print's sketch; empty if the page has too little text.
-    pub sketch: Vec<u32>,
+    pub near: NearPrint,
     /// Images that are compared when the page itself shows no change.
     pub pictures: Vec<UrlId>,
 }
@@ -28,9 +48,11 @@ impl StoredSignatures {
         postcard::to_stdvec(self).ok()
     }
 
-    /// Reads what [`Self::encode`] wrote; none if it was written by another version.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        postcard::from_bytes(bytes).ok()
+    /// Reads what [`Self::encode`] wrote. A record of another version is refused before anything else of it is read:
+    /// the page counts as having no earlier visit to compare with.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Incomparable> {
+        Signatures::check_first_byte(bytes.first())?;
+        postcard::from_bytes(bytes).map_err(|_| Incomparable::Damaged)
     }
 }
 
@@ -38,98 +60,197 @@ impl StoredSignatures {
 #[derive(Debug)]
 pub struct NearTable {
     inner: Mutex<Inner>,
-    least_resemblance: f64,
+    method: NearMethod,
+    least: f64,
 }
 
 #[derive(Debug)]
 struct Inner {
-    index: PrintIndex,
+    index: Index,
     /// The pages behind the numbers that the index knows, oldest overwritten first.
     pages: Vec<UrlId>,
     capacity: usize,
     next: u64,
 }
 
+#[derive(Debug)]
+enum Index {
+    Winnowed(PrintIndex),
+    Keywords(KeywordIndex),
+}
+
 impl NearTable {
     /// Fills a table that takes about `budget_bytes` from the signatures in the store.
-    pub fn load(store: &Store, least_resemblance: f64, budget_bytes: usize) -> Result<Self, StoreError> {
-        let capacity = (budget_bytes / (PrintIndex::BYTES_PER_PAGE + size_of::<UrlId>())).max(1024);
-        let mut inner = Inner { index: PrintIndex::new(capacity), pages: Vec::new(), capacity, next: 0 };
+    pub fn load(store: &Store, judging: &JudgingConfig, budget_bytes: usize) -> Result<Self, StoreError> {
+        let capacity =
+            |page_bytes: usize| (budget_bytes / (page_bytes + size_of::<UrlId>())).max(LEAST_PAGES);
+        let (index, capacity, least) = match judging.near_method {
+            NearMethod::Winnowing => {
+                let capacity = capacity(PrintIndex::BYTES_PER_PAGE);
+                (Index::Winnowed(PrintIndex::new(capacity)), capacity, judging.least_resemblance)
+            }
+            NearMethod::Keywords => {
+                let capacity = capacity(KeywordIndex::BYTES_PER_PAGE);
+                (Index::Keywords(KeywordIndex::new(capacity)), capacity, judging.least_keyword_similarity)
+            }
+        };
+        let mut inner = Inner { index, pages: Vec::new(), capacity, next: 0 };
         for entry in store.all_signatures() {
             let (id, bytes) = entry?;
-            if let Some(stored) = StoredSignatures::decode(&bytes)
-                && !stored.sketch.is_empty()
-            {
-                inner.insert(id, stored.sketch);
+            if let Ok(stored) = StoredSignatures::decode(&bytes) {
+                inner.insert(id, &stored.near);
             }
         }
-        Ok(Self { inner: Mutex::new(inner), least_resemblance })
+        Ok(Self { inner: Mutex::new(inner), method: judging.near_method, least })
     }
 
-    /// The print's sketch for a page with these minutiae; empty if they are too few.
-    pub fn sketch(minutiae: &[u64]) -> Vec<u32> {
-        if minutiae.len() < LEAST_MINUTIAE { Vec::new() } else { Print::new(0, minutiae).sketch }
+    /// The print of a page with these minutiae.
+    pub fn print(&self, page: &Extract, minutiae: &[u64]) -> NearPrint {
+        match self.method {
+            NearMethod::Winnowing if minutiae.len() >= LEAST_MINUTIAE => {
+                NearPrint::Winnowed(Print::new(0, minutiae).sketch)
+            }
+            NearMethod::Keywords => {
+                let keywords = Keywords::of(&page.text, language(page.lang()).as_deref());
+                if keywords.len() < LEAST_KEYWORDS {
+                    return NearPrint::None;
+                }
+                NearPrint::Keywords(KeywordPrint::of(&keywords))
+            }
+            NearMethod::Winnowing => NearPrint::None,
+        }
     }
 
     /// The page that this one nearly repeats, if there is one; remembered otherwise.
-    pub fn claim(&self, id: UrlId, sketch: &[u32]) -> Option<NearDuplicate> {
-        if sketch.is_empty() {
-            return None;
-        }
+    pub fn claim(&self, id: UrlId, print: &NearPrint) -> Option<NearDuplicate> {
         // A panic elsewhere while the lock was held leaves a plain index behind: it is still good.
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let print = Print { id: inner.next, sketch: sketch.to_vec() };
-        let found = inner.index.lookup(&print, self.least_resemblance, 1);
+        let inner = &mut *inner;
+        let found = match (&mut inner.index, print) {
+            (Index::Winnowed(index), NearPrint::Winnowed(sketch)) => {
+                index.lookup(&Print { id: inner.next, sketch: sketch.clone() }, self.least, 1)
+            }
+            (Index::Keywords(index), NearPrint::Keywords(print)) => index.lookup(print, self.least, 1),
+            _ => return None,
+        };
         let best = found.first().and_then(|candidate| {
             let of = *inner.pages.get(candidate.id as usize % inner.capacity)?;
             let resemblance_permille = (candidate.resemblance.clamp(0.0, 1.0) * 1000.0).round() as u16;
             (of != id).then_some(NearDuplicate { of, resemblance_permille })
         });
         if best.is_none() {
-            inner.insert(id, print.sketch);
+            inner.insert(id, print);
         }
         best
     }
 }
 
 impl Inner {
-    fn insert(&mut self, id: UrlId, sketch: Vec<u32>) {
-        let slot = self.next as usize % self.capacity;
-        if slot < self.pages.len() {
-            self.pages[slot] = id;
-        } else {
-            self.pages.push(id);
+    /// Remembers a page if its print is of the method in force.
+    fn insert(&mut self, id: UrlId, print: &NearPrint) {
+        match (&mut self.index, print) {
+            (Index::Winnowed(index), NearPrint::Winnowed(sketch)) => {
+                index.insert(&Print { id: self.next, sketch: sketch.clone() });
+            }
+            (Index::Keywords(index), NearPrint::Keywords(print)) => {
+                index.insert(print);
+            }
+            _ => return,
         }
-        self.index.insert(&Print { id: self.next, sketch });
+        let slot = self.next as usize % self.capacity;
+        match self.pages.get_mut(slot) {
+            Some(place) => *place = id,
+            None => self.pages.push(id),
+        }
         self.next += 1;
     }
+}
+
+/// The language of a page that says it, without the region: `en` of `en-GB`.
+fn language(stated: &str) -> Option<String> {
+    let primary = stated.split(['-', '_']).next().unwrap_or_default();
+    (!primary.is_empty()).then(|| primary.to_ascii_lowercase())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lycosa_page::Winnower;
+    use lycosa_page::{Judger, Limits, Scanner};
     use lycosa_types::{PartitionId, UrlKey};
+
+    fn id(n: u64) -> UrlId {
+        UrlId { partition: PartitionId(1), key: UrlKey(u128::from(n)) }
+    }
+
+    fn words(from: u64) -> Vec<String> {
+        (0..600u64).map(|n| format!("word{}", (from + n).wrapping_mul(7919) % 1009)).collect()
+    }
+
+    fn table(store: &Store, near_method: NearMethod) -> NearTable {
+        let judging = JudgingConfig { near_method, least_resemblance: 0.8, ..JudgingConfig::default() };
+        NearTable::load(store, &judging, 1 << 20).unwrap()
+    }
+
+    fn read(table: &NearTable, text: &str) -> StoredSignatures {
+        let html = format!("<html lang=en-GB><p>{text}");
+        let mut page = Extract::new();
+        Scanner::new(Limits::default()).scan(&html, &mut page);
+        let mut judger = Judger::default();
+        let signatures = judger.sign(&html, &page, None);
+        StoredSignatures { near: table.print(&page, judger.minutiae()), signatures, pictures: Vec::new() }
+    }
 
     #[test]
     fn the_second_of_two_alike_refers_to_the_first() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), 32 << 20).unwrap();
-        let table = NearTable::load(&store, 0.8, 1 << 20).unwrap();
-        let id = |n: u64| UrlId { partition: PartitionId(1), key: UrlKey(u128::from(n)) };
-        let words: Vec<String> =
-            (0..600u64).map(|n| format!("word{}", n.wrapping_mul(7919) % 1009)).collect();
-        let mut winnower = Winnower::new(lycosa_page::WinnowConfig::default());
-        let mut sketch = |text: &str| NearTable::sketch(winnower.minutiae(text));
-        let first = sketch(&words.join(" "));
-        let mut edited = words.clone();
-        edited[300] = "another".to_owned();
-        let second = sketch(&edited.join(" "));
-        let other = sketch(&(0..600).map(|n| format!("thing{n}")).collect::<Vec<_>>().join(" "));
-        assert_eq!(table.claim(id(1), &first), None);
-        assert_eq!(table.claim(id(1), &first), None, "a page is not its own near-duplicate");
-        assert_eq!(table.claim(id(2), &second).map(|near| near.of), Some(id(1)));
-        assert_eq!(table.claim(id(3), &other), None);
-        assert_eq!(table.claim(id(4), &sketch("short text")), None);
+        for method in [NearMethod::Winnowing, NearMethod::Keywords] {
+            let table = table(&store, method);
+            let print = |text: &str| read(&table, text).near;
+            let first = print(&words(0).join(" "));
+            let mut edited = words(0);
+            edited[300] = "another".to_owned();
+            let second = print(&edited.join(" "));
+            let other = print(&(0..600).map(|n| format!("thing{n}")).collect::<Vec<_>>().join(" "));
+            assert_eq!(table.claim(id(1), &first), None);
+            assert_eq!(table.claim(id(1), &first), None, "a page is not its own near-duplicate");
+            assert_eq!(table.claim(id(2), &second).map(|near| near.of), Some(id(1)), "{method:?}");
+            assert_eq!(table.claim(id(3), &other), None);
+            assert_eq!(table.claim(id(4), &print("short text")), None);
+        }
+    }
+
+    #[test]
+    fn the_methods_differ_where_words_stand_in_another_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), 32 << 20).unwrap();
+        let text = words(0);
+        let mut shuffled = text.clone();
+        shuffled.sort_by_key(|word| word.bytes().rev().collect::<Vec<u8>>());
+        let found = |method| {
+            let table = table(&store, method);
+            assert_eq!(table.claim(id(1), &read(&table, &text.join(" ")).near), None);
+            table.claim(id(2), &read(&table, &shuffled.join(" ")).near).is_some()
+        };
+        assert!(!found(NearMethod::Winnowing), "no stretch of letters is the same");
+        assert!(found(NearMethod::Keywords), "every word is as frequent as before");
+    }
+
+    #[test]
+    fn records_of_another_version_or_method_are_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), 32 << 20).unwrap();
+        let (winnowed, counted) = (table(&store, NearMethod::Winnowing), table(&store, NearMethod::Keywords));
+        let text = words(3).join(" ");
+        let stored = read(&winnowed, &text);
+        let mut bytes = stored.encode().unwrap();
+        assert_eq!(StoredSignatures::decode(&bytes), Ok(stored.clone()));
+        assert_eq!(StoredSignatures::decode(&bytes[..40]), Err(Incomparable::Damaged));
+        assert_eq!(StoredSignatures::decode(&[]), Err(Incomparable::Damaged));
+        bytes[0] = 1;
+        assert_eq!(StoredSignatures::decode(&bytes), Err(Incomparable::OtherVersion { found: 1 }));
+        // A print of the other method is neither looked up nor remembered.
+        assert_eq!(counted.claim(id(1), &stored.near), None);
+        assert_eq!(counted.claim(id(2), &read(&counted, &text).near), None);
     }
 }

@@ -1,12 +1,14 @@
 //! What judging a page costs on one core: all signatures and prints, with the fast hash and with MD5.
 //!
-//! `cargo run --release -p lycosa-page --example judge_speed [DIR]`: the `.html` files below DIR, or pages of the
-//! synthetic web around 25 KB when no directory is given. Scanning is measured apart and not included.
+//! `cargo run --release -p lycosa-page --example judge_speed [DIR…]`: the `.html` files of 20 to 30 KB below the
+//! directories, or pages of the synthetic web of about that size when none is given. Scanning is measured apart and not
+//! included. The level-order table with its content values is no part of the record and is measured apart, too.
 
 mod sim_pages;
 
 use lycosa_page::{
-    ContentReader, Extract, Judger, Limits, Scanner, TextCode, WinnowConfig, WinnowHash, Winnower, charset,
+    ContentReader, Extract, Judger, LevelTable, Limits, Scanner, TextCode, Tree, WinnowConfig, WinnowHash,
+    Winnower, charset,
 };
 use lycosa_simweb::{Node, PageId, World, WorldConfig};
 use sim_pages::SimPages;
@@ -15,14 +17,18 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const MAX_CORPUS_BYTES: usize = 64 << 20;
+const PAGE_BYTES: std::ops::Range<usize> = 20_000..30_000;
 const SIMULATED_BYTES: std::ops::Range<usize> = 22_000..28_000;
 const ROUNDS: usize = 7;
 
 fn main() {
     let mut sources = Vec::new();
-    match std::env::args().nth(1) {
-        Some(dir) => collect(Path::new(&dir), &mut sources, &mut 0),
-        None => simulated(&mut sources),
+    let mut total = 0;
+    for dir in std::env::args().skip(1) {
+        collect(Path::new(&dir), &mut sources, &mut total);
+    }
+    if std::env::args().len() == 1 {
+        simulated(&mut sources);
     }
     if sources.is_empty() {
         println!("no .html files found: name a directory that holds some");
@@ -60,6 +66,13 @@ fn main() {
     });
     report("  of which minutiae", count, ROUNDS, |i| winnower.minutiae(&each(i).1.text).len());
     report("  of which text codes", count, ROUNDS, |i| TextCode::of(&each(i).1.text).distinct as usize);
+    let mut trees: Vec<Tree> = vec![Tree::default(); count];
+    (0..count).for_each(|i| trees[i].build(&pages[i]));
+    let mut table = LevelTable::default();
+    report("level-order table, not included", count, ROUNDS, |i| {
+        table.fill(&pages[i], &trees[i]);
+        table.rows.len()
+    });
     report("main content, not included", count, ROUNDS, |i| reader.main_text(each(i).0, each(i).1).len());
     report("all, with MD5", count, 1, |i| slow.sign(each(i).0, each(i).1, None).sketch.len());
 }
@@ -109,6 +122,7 @@ fn collect(dir: &Path, sources: &mut Vec<String>, total: &mut usize) {
             collect(&path, sources, total);
         } else if path.extension().is_some_and(|e| e == "html")
             && let Ok(body) = std::fs::read(&path)
+            && PAGE_BYTES.contains(&body.len())
         {
             *total += body.len();
             sources.push(charset::decode(&body, Some("text/html")).text.into_owned());

@@ -3,11 +3,14 @@
 //! `cargo run --release -p lycosa-page --example neardup_recall [PAGES] [K] [W]`: pages of the synthetic web (100,000
 //! unless told), a share of them near-duplicates of known pages. Prints the resemblance of each class of edits, the area
 //! under the ROC curve against unrelated pages for winnowing and for keyword counts, and, for a sample of pages as
-//! queries, the share of what comparing with every page finds that the index finds too.
+//! queries, the share of what comparing with every page finds that the index finds too, for both methods.
 
 mod sim_pages;
 
-use lycosa_page::{Extract, Keywords, Likeness, Limits, Print, PrintIndex, Scanner, WinnowConfig, Winnower};
+use lycosa_page::{
+    Extract, KeywordIndex, KeywordPrint, Keywords, Likeness, Limits, Print, PrintIndex, Scanner,
+    WinnowConfig, Winnower,
+};
 use lycosa_simweb::{Features, NearClass, Node, PageId, PageKind, Rates, World, WorldConfig};
 use sim_pages::SimPages;
 use std::time::{Duration, SystemTime};
@@ -16,6 +19,7 @@ const QUERIES: usize = 300;
 const THRESHOLDS: [f64; 4] = [0.5, 0.6, 0.7, 0.9];
 /// What the estimate may fall short of the truth.
 const SLACK: f64 = 0.2;
+const SIMILARITIES: [f64; 3] = [0.9, 0.95, 0.98];
 
 fn main() {
     let mut numbers = std::env::args().skip(1).filter_map(|n| n.parse::<usize>().ok());
@@ -73,6 +77,7 @@ fn main() {
         );
     }
     recall(&prints);
+    keyword_recall(&keywords);
 }
 
 fn read_all(world: &World, config: WinnowConfig) -> (Vec<Vec<u64>>, Vec<Keywords>) {
@@ -84,23 +89,16 @@ fn read_all(world: &World, config: WinnowConfig) -> (Vec<Vec<u64>>, Vec<Keywords
         let source = pages.page(Node::Page(PageId(number))).unwrap_or_default();
         scanner.scan(&source, &mut page);
         prints.push(winnower.minutiae(&page.text).to_vec());
-        // Counting keywords takes longer than all the rest: some pages will do.
-        let counted = number < 30_000;
-        keywords.push(if counted {
-            Keywords::of(&page.text, Some(page.lang()))
-        } else {
-            Keywords::default()
-        });
+        keywords.push(Keywords::of(&page.text, Some(page.lang())));
     }
     (prints, keywords)
 }
 
 /// The chance that a pair of near-duplicates scores higher than an unrelated pair.
 fn area(near: &[(usize, usize)], far: &[(usize, usize)], score: impl Fn(&(usize, usize)) -> f64) -> f64 {
-    let known = |p: &&(usize, usize)| p.0 < 30_000 && p.1 < 30_000;
-    let mut far: Vec<f64> = far.iter().filter(known).map(&score).collect();
+    let mut far: Vec<f64> = far.iter().map(&score).collect();
     far.sort_unstable_by(f64::total_cmp);
-    let near: Vec<f64> = near.iter().filter(known).map(&score).collect();
+    let near: Vec<f64> = near.iter().map(&score).collect();
     let below = near.iter().map(|n| {
         let less = far.partition_point(|f| f < n);
         let equal = far.partition_point(|f| f <= n) - less;
@@ -150,6 +148,52 @@ fn recall(prints: &[Vec<u64>]) {
             found[at],
             truth[at],
             found[at] as f64 / truth[at].max(1) as f64
+        );
+    }
+}
+
+/// The same for keyword counts: what the index finds of the pairs whose full counts are alike.
+fn keyword_recall(keywords: &[Keywords]) {
+    let start = SystemTime::now();
+    let prints: Vec<KeywordPrint> = keywords.iter().map(KeywordPrint::of).collect();
+    let making = per_page(start, prints.len());
+    let mut index = KeywordIndex::new(prints.len());
+    let start = SystemTime::now();
+    prints.iter().for_each(|print| {
+        index.insert(print);
+    });
+    let inserting = per_page(start, prints.len());
+    let queries: Vec<usize> = (0..prints.len()).step_by((prints.len() / QUERIES).max(1)).collect();
+    let (mut truth, mut found, mut returned, mut right) =
+        ([0usize; 3], [0usize; 3], [0usize; 3], [0usize; 3]);
+    let mut looking = Duration::ZERO;
+    for &query in &queries {
+        let start = SystemTime::now();
+        let candidates = index.lookup(&prints[query], SIMILARITIES[0], 512);
+        looking += start.elapsed().unwrap_or_default();
+        let alike: Vec<f64> = keywords.iter().map(|other| keywords[query].similarity(other)).collect();
+        for (at, &least) in SIMILARITIES.iter().enumerate() {
+            let hits = candidates.iter().filter(|c| c.resemblance >= least && c.id != query as u64);
+            let hits: Vec<usize> = hits.map(|c| c.id as usize).collect();
+            truth[at] += alike.iter().enumerate().filter(|(i, s)| *i != query && **s >= least).count();
+            found[at] += hits.iter().filter(|&&hit| alike[hit] >= least).count();
+            right[at] += hits.iter().filter(|&&hit| alike[hit] >= least - 0.02).count();
+            returned[at] += hits.len();
+        }
+    }
+    println!(
+        "keywords: {} bytes per page; {making:.1} µs to make a print, {inserting:.1} µs to insert, {:.1} µs to look up",
+        KeywordIndex::BYTES_PER_PAGE,
+        looking.as_secs_f64() * 1e6 / queries.len() as f64,
+    );
+    for (at, least) in SIMILARITIES.iter().enumerate() {
+        println!(
+            "similarity ≥ {least}: {} of {} pairs found, recall {:.4}; {} of {} returned are alike by all counts",
+            found[at],
+            truth[at],
+            found[at] as f64 / truth[at].max(1) as f64,
+            right[at],
+            returned[at],
         );
     }
 }

@@ -8,6 +8,8 @@ use super::tree::Tree;
 const MAX_BANNERS: usize = 256;
 /// A block called `banner` with more text than this is the page's own.
 const MAX_BANNER_BYTES: u32 = 200;
+/// Kinds of tags whose last is remembered.
+const REMEMBERED: usize = 16;
 /// Words of `class` and `id`, after cutting at `-` and `_`, that mark an advertisement.
 const ADS: [&str; 16] = [
     "ad",
@@ -38,6 +40,8 @@ pub(crate) fn find(
 ) {
     spans.clear();
     nodes.clear();
+    // Tags repeat: what the last of a kind said without naming a banner needs no second look.
+    let mut plain: [&[u8]; REMEMBERED] = [b""; REMEMBERED];
     let mut at = 0;
     while let Some(node) = tree.nodes.get(at) {
         let here = at as u32;
@@ -46,7 +50,14 @@ pub(crate) fn find(
             continue;
         }
         let Some(event) = page.events.get(node.event as usize) else { continue };
-        if !worth_reading(source.as_bytes(), event.source_at as usize) {
+        let Some(tail) = source.as_bytes().get(event.source_at as usize..) else { continue };
+        let last = &mut plain[node.tag.0 as usize % REMEMBERED];
+        if !last.is_empty() && tail.starts_with(last) {
+            continue;
+        }
+        let tag = start_tag(tail);
+        if !worth_reading(tag) {
+            *last = tag;
             continue;
         }
         let small = node.text_end - node.text_start <= MAX_BANNER_BYTES;
@@ -78,20 +89,17 @@ fn can_be_banner(tag: TagId) -> bool {
     )
 }
 
+/// The tag with its `>`, or as much of it as is looked at.
+fn start_tag(tail: &[u8]) -> &[u8] {
+    let near = tail.get(..512.min(tail.len())).unwrap_or(tail);
+    let end = memchr::memchr(b'>', near).map_or(near.len(), |at| at + 1);
+    near.get(..end).unwrap_or(near)
+}
+
 /// A cheap look at the tag before its attributes are taken apart: does it hold `ad`, `spons`, `banner` … at all?
-fn worth_reading(source: &[u8], open: usize) -> bool {
-    let Some(tail) = source.get(open..) else { return false };
-    // Most tags have no attributes.
-    if tail.get(2..5).is_none_or(|near| near.contains(&b'>')) {
-        return false;
-    }
-    let end =
-        memchr::memchr(b'>', tail.get(..512.min(tail.len())).unwrap_or(tail)).unwrap_or(tail.len().min(512));
-    let tag = tail.get(..end).unwrap_or(b"");
-    if tag.len() < 10 {
-        return false;
-    }
-    tag.windows(2).any(|pair| matches!(pair, b"ad" | b"Ad" | b"AD" | b"po" | b"nn" | b"bo" | b"ck"))
+fn worth_reading(tag: &[u8]) -> bool {
+    tag.len() > 10
+        && tag.windows(2).any(|pair| matches!(pair, b"ad" | b"Ad" | b"AD" | b"po" | b"nn" | b"bo" | b"ck"))
 }
 
 fn names_banner(value: &str, small: bool) -> bool {

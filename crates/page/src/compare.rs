@@ -88,6 +88,16 @@ impl Extent {
     }
 }
 
+/// Where a text changed, if the main content of both visits is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// The article itself.
+    MainContent,
+    /// Navigation, margins, lists of other pages: not the article.
+    AroundMainContent,
+}
+
 /// The outcome of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
@@ -98,6 +108,8 @@ pub struct Comparison {
     pub extent: Extent,
     /// The text changed too (a structure change does not look further, but the report may).
     pub text_changed: bool,
+    /// Where it did.
+    pub place: Option<Place>,
     /// Number (from 1) of the first start tag that differs, if it is among those kept.
     pub first_tag: Option<u32>,
     /// Levels (from 1) that differ.
@@ -109,8 +121,8 @@ pub struct Comparison {
     pub noise_lines: u32,
 }
 
-/// Compares two visits by their signatures; `template` is what was learnt of the host. Images are left to
-/// the image comparison, which is worth asking only if this says `unchanged` or `noise`.
+/// Compares two visits by their signatures, both of this version ([`Signatures::check`]); `template` is what was learnt
+/// of the host. Images are left to the image comparison, which is worth asking only if this says `unchanged` or `noise`.
 pub fn compare(old: &Signatures, new: &Signatures, template: Option<&HostTemplate>) -> Comparison {
     let mut report = Comparison {
         verdict: Verdict::Unchanged,
@@ -118,6 +130,7 @@ pub fn compare(old: &Signatures, new: &Signatures, template: Option<&HostTemplat
         share: 1.0,
         extent: Extent::None,
         text_changed: false,
+        place: None,
         first_tag: None,
         levels: Vec::new(),
         new_lines: Vec::new(),
@@ -129,6 +142,11 @@ pub fn compare(old: &Signatures, new: &Signatures, template: Option<&HostTemplat
     }
     let text = judge_text(old, new, template, &mut report);
     report.text_changed = text.is_some();
+    report.place = match (old.main, new.main) {
+        (Some(a), Some(b)) if report.text_changed && a == b => Some(Place::AroundMainContent),
+        (Some(_), Some(_)) if report.text_changed => Some(Place::MainContent),
+        _ => None,
+    };
     report.share = match report.text_changed {
         // Shared minutiae cannot tell a small change from none: the digest does.
         true => share(&old.sketch, &new.sketch).min(0.999),
@@ -179,8 +197,10 @@ fn judge_text(
     report: &mut Comparison,
 ) -> Option<Signal> {
     let mut fired = None;
+    // What changes in the same place everywhere is template, unless it is what the page is about.
+    let bold = old.main.is_none() || new.main.is_none() || old.main == new.main;
     if old.text != new.text {
-        let noise = sort_lines(&old.lines, &new.lines, template, report);
+        let noise = sort_lines(&old.lines, &new.lines, template, bold, report);
         let differs = !report.new_lines.is_empty() || !report.old_lines.is_empty();
         // Lines left out differ, or words changed places in a way that no line shows: that is text, place unknown.
         let unseen = old.lines.shapes != new.lines.shapes || old.lines.words != new.lines.words || noise == 0;
@@ -194,7 +214,7 @@ fn judge_text(
     }
     if fired.is_none() && old.title != new.title {
         let mut title = Comparison { new_lines: Vec::new(), old_lines: Vec::new(), ..report.clone() };
-        sort_lines(&old.title, &new.title, template, &mut title);
+        sort_lines(&old.title, &new.title, template, bold, &mut title);
         if !title.new_lines.is_empty() || !title.old_lines.is_empty() {
             fired = Some(Signal::Title);
         }
@@ -203,7 +223,13 @@ fn judge_text(
 }
 
 /// Puts lines that are news into the report; returns how many that differ are noise.
-fn sort_lines(old: &Lines, new: &Lines, template: Option<&HostTemplate>, report: &mut Comparison) -> u32 {
+fn sort_lines(
+    old: &Lines,
+    new: &Lines,
+    template: Option<&HostTemplate>,
+    bold: bool,
+    report: &mut Comparison,
+) -> u32 {
     let changes = line_diff::changes(old, new);
     let mut noise = 0;
     for (at, change) in changes.iter().enumerate() {
@@ -215,7 +241,7 @@ fn sort_lines(old: &Lines, new: &Lines, template: Option<&HostTemplate>, report:
             LineChange::Removed(i) => old.kept[i].is_banner(),
             LineChange::Added(j) => new.kept[j].is_banner(),
         };
-        if own_words || template.is_some_and(|t| t.explains(old, new, &changes, at)) {
+        if own_words || template.is_some_and(|t| t.explains(old, new, &changes, at, bold)) {
             noise += 1;
             continue;
         }
@@ -301,6 +327,37 @@ mod tests {
             judge("<div><p>a</p></div><i>b</i>", "<div><p>a</p><i>b</i></div>"),
             (Verdict::Structure, Signal::Levels)
         );
+    }
+
+    #[test]
+    fn news_around_the_main_content_is_told_from_news_in_it() {
+        let visit = |beside: &str, article: &str| {
+            let html = format!(
+                "<body><nav><a href=/>{beside}</a></nav><div class=entry-content><p>{article}, with all that belongs to \
+                 it, and more.</p><p>Updated 3 hours ago</p></div><aside><p>{beside}</p></aside>"
+            );
+            let mut page = Extract::new();
+            Scanner::new(Limits::default()).scan(&html, &mut page);
+            let main = crate::ContentReader::default().main_text(&html, &page);
+            assert!(main.contains(article) && !main.contains(beside), "{main}");
+            Judger::default().sign(&html, &page, Some(&main))
+        };
+        let old = visit("Elsewhere", "Wolf spiders hunt alone, at night");
+        let told = |new: Signatures| {
+            let report = compare(&old, &new, None);
+            (report.verdict, report.place)
+        };
+        let article = "Wolf spiders hunt alone, at night";
+        assert_eq!(
+            told(visit("Other places", article)),
+            (Verdict::Text, Some(Place::AroundMainContent)),
+            "still news: nothing is lost"
+        );
+        assert_eq!(
+            told(visit("Elsewhere", "Wolf spiders hunt alone, by day")),
+            (Verdict::Text, Some(Place::MainContent))
+        );
+        assert_eq!(told(old.clone()), (Verdict::Unchanged, None));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! A line that changes on most pages of a host in the same way is template, not news: a version banner, a clock without
 //! a name, a rotating quotation. "The same way" is one of four keys: the same words replaced by the same words (told
 //! by the difference of word sums, wherever in a line), numbers changing in a line of the same shape, the very same line
-//! coming or going, or any one line changing between the same two neighbours. The last is the boldest and needs the most
-//! pages. Counts are bounded ([`MAX_KEYS`]) and two templates of one host can be merged.
+//! coming or going, or any one line changing between the same two neighbours. The last is the boldest, needs the most
+//! pages and explains nothing where the main content is known to have changed. Counts are bounded ([`MAX_KEYS`]) and two templates of one host can be merged.
 
 use super::line_diff::{self, LineChange};
 use super::line_store::Lines;
@@ -21,6 +21,11 @@ const MAX_CHANGES: usize = 256;
 const MIN_PAGES: u32 = 4;
 /// …and a changing place between fixed neighbours from this many.
 const MIN_PLACE_PAGES: u32 = 12;
+/// The very same number replaced by the very same number, and no word changed, is a version or an edition: it need not
+/// stand on most pages, only on this many…
+const MIN_NUMBER_PAGES: u32 = 8;
+/// …and on one in so many of those that changed.
+const NUMBER_SHARE: u64 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -77,12 +82,26 @@ impl HostTemplate {
         self.pages
     }
 
-    /// Whether the change at `at` in `changes` is the host's habit.
-    pub(crate) fn explains(&self, old: &Lines, new: &Lines, changes: &[LineChange], at: usize) -> bool {
-        let [sure @ .., place] = keys_of(old, new, changes, at);
+    /// Whether the change at `at` in `changes` is the host's habit; `bold` if a changing place may explain it.
+    pub(crate) fn explains(
+        &self,
+        old: &Lines,
+        new: &Lines,
+        changes: &[LineChange],
+        at: usize,
+        bold: bool,
+    ) -> bool {
+        let [replaced, sure @ .., place] = keys_of(old, new, changes, at);
         let count = |key: Option<u64>| key.and_then(|k| self.counts.get(&k)).copied().unwrap_or(0);
         let most = |count: u32, least: u32| count >= least && u64::from(count) * 2 > u64::from(self.pages);
-        sure.into_iter().any(|key| most(count(key), MIN_PAGES)) || most(count(place), MIN_PLACE_PAGES)
+        let replaced = count(replaced);
+        let number = matches!(changes[at], LineChange::Numbers(..))
+            && replaced >= MIN_NUMBER_PAGES
+            && u64::from(replaced) * NUMBER_SHARE >= u64::from(self.pages);
+        number
+            || most(replaced, MIN_PAGES)
+            || sure.into_iter().any(|key| most(count(key), MIN_PAGES))
+            || bold && most(count(place), MIN_PLACE_PAGES)
     }
 
     fn shrink(&mut self) {
@@ -193,6 +212,45 @@ mod tests {
         assert_eq!(compare(&pairs[3].0, &news, Some(&template)).verdict, Verdict::Text);
         let packed = postcard::to_stdvec(&template).unwrap();
         assert_eq!(postcard::from_bytes::<HostTemplate>(&packed).unwrap(), template);
+    }
+
+    #[test]
+    fn the_same_number_on_some_pages_is_a_version() {
+        let page = |n: usize, version: &str, own: &str| {
+            sign(&format!("<h1>Part {}</h1><p>Manual {version} of all</p><p>{own} text</p>", words(n + 99)))
+        };
+        let mut template = HostTemplate::default();
+        for n in 0..30 {
+            // A third has nothing new but the version; the others change each in its own way.
+            let (before, after) = if n % 3 == 0 {
+                (page(n, "15.18", "same"), page(n, "15.19", "same"))
+            } else {
+                (page(n, "x", &words(n + 500)), page(n, "x", &words(n + 7000)))
+            };
+            template.learn(&before, &after);
+        }
+        let judge = |old: &str, new: &str, own: &str| {
+            compare(&page(77, old, "same"), &page(77, new, own), Some(&template)).verdict
+        };
+        assert_eq!(judge("15.18", "15.19", "same"), Verdict::Noise);
+        assert_eq!(judge("15.18", "15.20", "same"), Verdict::Text, "another number is news");
+        assert_eq!(judge("15.18", "15.19", "other"), Verdict::Text, "and so is another word");
+    }
+
+    #[test]
+    fn where_the_main_content_changed_no_place_explains() {
+        let page = |n: usize, lead: &str, main: &str| {
+            let mut signed = sign(&format!("<p>Top</p><p>{lead}</p><p>End</p><p>{}</p>", words(n + 9)));
+            signed.main = Some(main.len() as u64);
+            signed
+        };
+        let mut template = HostTemplate::default();
+        for n in 0..20 {
+            template.learn(&page(n, &words(n + 300), ""), &page(n, &words(n + 9000), ""));
+        }
+        let (old, aside, main) = (page(50, "abc", "m"), page(50, "xyz", "m"), page(50, "xyz", "main"));
+        assert_eq!(compare(&old, &aside, Some(&template)).verdict, Verdict::Noise);
+        assert_eq!(compare(&old, &main, Some(&template)).verdict, Verdict::Text);
     }
 
     #[test]

@@ -69,21 +69,11 @@ impl Keywords {
 
     /// Cosine of the angle between two counts, from 0 to 1; two empty ones are alike.
     pub fn similarity(&self, other: &Self) -> f64 {
-        let norm = |k: &Self| k.counts.iter().map(|&(_, n)| f64::from(n) * f64::from(n)).sum::<f64>().sqrt();
-        let (mut i, mut j, mut product) = (0, 0, 0.0);
-        while let (Some(a), Some(b)) = (self.counts.get(i), other.counts.get(j)) {
-            if a.0 == b.0 {
-                product += f64::from(a.1) * f64::from(b.1);
-            }
-            i += usize::from(a.0 <= b.0);
-            j += usize::from(b.0 <= a.0);
-        }
-        let length = norm(self) * norm(other);
-        if length == 0.0 {
-            f64::from(self.counts.len() == other.counts.len())
-        } else {
-            (product / length).min(1.0)
-        }
+        cosine(&self.counts, &other.counts)
+    }
+
+    pub(crate) fn counts(&self) -> &[(u32, u16)] {
+        &self.counts
     }
 
     /// How many keywords two pages share.
@@ -105,6 +95,22 @@ impl Keywords {
 /// Whether English texts do without this word, in small letters.
 pub(crate) fn is_stop_word(word: &[u8]) -> bool {
     stop_words().binary_search(&word).is_ok()
+}
+
+/// Cosine of the angle between two lists of counts, sorted by key.
+pub(crate) fn cosine(a: &[(u32, u16)], b: &[(u32, u16)]) -> f64 {
+    let norm =
+        |counts: &[(u32, u16)]| counts.iter().map(|&(_, n)| f64::from(n) * f64::from(n)).sum::<f64>().sqrt();
+    let (mut i, mut j, mut product) = (0, 0, 0.0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        if x.0 == y.0 {
+            product += f64::from(x.1) * f64::from(y.1);
+        }
+        i += usize::from(x.0 <= y.0);
+        j += usize::from(y.0 <= x.0);
+    }
+    let length = norm(a) * norm(b);
+    if length == 0.0 { f64::from(a.len() == b.len()) } else { (product / length).min(1.0) }
 }
 
 fn stop_words() -> &'static [&'static [u8]] {

@@ -7,6 +7,7 @@
 
 use super::extract::Extract;
 use super::structure::stable_tag;
+use super::swar;
 use super::tree::{NO_PARENT, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -22,11 +23,25 @@ pub struct Row {
     pub children: u32,
     /// From 1.
     pub level: u32,
-    pub content: f64,
+    /// Sum of the squares of the characters it holds directly, and their number.
+    squares: u64,
+    characters: u32,
     /// The element's name as a number, the same in every build.
     pub tag: u32,
     /// Place of the parent in the table; itself for roots.
     parent: u32,
+}
+
+impl Row {
+    /// The content value.
+    pub fn content(&self) -> f64 {
+        if self.characters == 0 { 0.0 } else { (self.squares as f64 / f64::from(self.characters)).sqrt() }
+    }
+
+    fn holds_the_same(&self, other: &Self) -> bool {
+        (self.squares, self.characters) == (other.squares, other.characters)
+            || self.content().to_bits() == other.content().to_bits()
+    }
 }
 
 /// The table: row `i` is the element with id `i + 1`.
@@ -60,6 +75,13 @@ pub struct LevelChanges {
 }
 
 impl LevelTable {
+    /// The table of a page.
+    pub fn of(page: &Extract, tree: &Tree) -> Self {
+        let mut table = Self::default();
+        table.fill(page, tree);
+        table
+    }
+
     /// Fills the table from a page; what it held before is forgotten.
     pub fn fill(&mut self, page: &Extract, tree: &Tree) {
         self.measure(page, tree);
@@ -72,12 +94,12 @@ impl LevelTable {
         for level in 0..depth {
             self.starts[level + 1] += self.starts[level];
         }
-        let empty = Row { children: 0, level: 0, content: 0.0, tag: 0, parent: 0 };
+        let empty = Row { children: 0, level: 0, squares: 0, characters: 0, tag: 0, parent: 0 };
         self.rows.clear();
         self.rows.resize(tree.nodes.len(), empty);
         self.place.clear();
         // Parents stand before their children, so a stable count by depth is the level order.
-        for (node, &(squares, count)) in tree.nodes.iter().zip(&self.sums) {
+        for (node, &(squares, characters)) in tree.nodes.iter().zip(&self.sums) {
             let slot = &mut self.starts[node.depth as usize];
             let at = *slot;
             *slot += 1;
@@ -85,7 +107,8 @@ impl LevelTable {
             self.rows[at as usize] = Row {
                 children: node.children,
                 level: u32::from(node.depth) + 1,
-                content: if count == 0 { 0.0 } else { (squares as f64 / f64::from(count)).sqrt() },
+                squares,
+                characters,
                 tag: stable_tag(page, node.tag),
                 parent: if node.parent == NO_PARENT { at } else { self.place[node.parent as usize] },
             };
@@ -99,7 +122,7 @@ impl LevelTable {
         let mut owed = std::collections::VecDeque::from([(0u32, 1u32)]);
         for (at, &children) in children.iter().enumerate() {
             let (parent, level) = owed.pop_front().unwrap_or((at as u32, 1));
-            table.rows.push(Row { children, level, content: 0.0, tag: 0, parent });
+            table.rows.push(Row { children, level, squares: 0, characters: 0, tag: 0, parent });
             let room = (children as usize).min(1 << 16);
             owed.extend(std::iter::repeat_n((at as u32, level + 1), room));
         }
@@ -111,27 +134,22 @@ impl LevelTable {
         self.sums.clear();
         self.sums.resize(tree.nodes.len(), (0, 0));
         let sums = &mut self.sums;
-        tree.for_each_run(page, |holder, run| {
+        let bytes = page.text.as_bytes();
+        tree.for_each_span(page, |holder, from, to| {
             // The separator in front of a run's first word belongs to nobody.
-            let run = run.strip_prefix([' ', '\n']).unwrap_or(run);
-            if let Some((squares, count)) = sums.get_mut(holder as usize) {
-                // Runs are short: one loop sums and looks for what is not ASCII at once. Squares of 1024 bytes fit 32 bits.
-                let (mut sum, mut all) = (0u64, 0u8);
-                for part in run.as_bytes().chunks(1024) {
-                    let mut part_sum = 0u32;
-                    for &b in part {
-                        part_sum += u32::from(b) * u32::from(b);
-                        all |= b;
+            let from = from + usize::from(matches!(bytes.get(from), Some(b' ' | b'\n')));
+            if let Some((squares, characters)) = sums.get_mut(holder as usize) {
+                match ascii_squares(bytes, from, to) {
+                    Some(sum) => {
+                        *squares += sum;
+                        *characters += (to - from) as u32;
                     }
-                    sum += u64::from(part_sum);
-                }
-                if all.is_ascii() {
-                    *squares += sum;
-                    *count += run.len() as u32;
-                } else {
-                    let square = |c: char| u64::from(c as u32) * u64::from(c as u32);
-                    *squares = squares.saturating_add(run.chars().map(square).sum());
-                    *count += run.chars().count() as u32;
+                    None => {
+                        let run = page.text.get(from..to).unwrap_or("");
+                        let square = |c: char| u64::from(c as u32) * u64::from(c as u32);
+                        *squares = squares.saturating_add(run.chars().map(square).sum());
+                        *characters += run.chars().count() as u32;
+                    }
                 }
             }
         });
@@ -149,16 +167,9 @@ impl LevelTable {
 
     /// What is kept of the table.
     pub fn marks(&self) -> Vec<LevelMark> {
-        let mut marks: Vec<LevelMark> = Vec::with_capacity(16);
+        let mut marks = Vec::with_capacity(16);
         for row in &self.rows {
-            let level = (row.level as usize).clamp(1, KEPT_LEVELS);
-            if marks.len() < level {
-                marks.resize(level, LevelMark::default());
-            }
-            let mark = &mut marks[level - 1];
-            mark.size += 1;
-            let word = row.tag ^ row.children.wrapping_mul(0x9e37_79b1);
-            mark.shape = (mark.shape.rotate_left(5) ^ word).wrapping_mul(0x85eb_ca6b);
+            add_mark(&mut marks, row.level as usize, row.tag, row.children);
         }
         marks
     }
@@ -172,7 +183,7 @@ impl LevelTable {
         pair_up(self, 0..roots(&self.rows), new, 0..roots(&new.rows), &mut pairs, &mut changes);
         while let Some((a, b)) = pairs.pop() {
             let (old, other) = (&self.rows[a], &new.rows[b]);
-            if (old.children != other.children || old.content.to_bits() != other.content.to_bits())
+            if (old.children != other.children || !old.holds_the_same(other))
                 && changes.altered.len() < MAX_NAMED
             {
                 changes.altered.push(b as u32 + 1);
@@ -224,7 +235,7 @@ fn pair_up(
     let (mut ie, mut je) = (a_end, b_end);
     let same = |x: usize, y: usize| {
         let (x, y) = (&old.rows[x], &new.rows[y]);
-        x.tag == y.tag && x.children == y.children && x.content.to_bits() == y.content.to_bits()
+        x.tag == y.tag && x.children == y.children && x.holds_the_same(y)
     };
     while i < ie && j < je && same(i, j) {
         pairs.push((i, j));
@@ -250,10 +261,49 @@ fn pair_up(
     (j..je).for_each(|at| name(&mut changes.added, at));
 }
 
+/// Sum of the squares of the bytes from `from` to `to`, if all of them are ASCII.
+#[inline(always)]
+fn ascii_squares(bytes: &[u8], from: usize, to: usize) -> Option<u64> {
+    let (mut sum, mut all) = (0u64, 0u64);
+    let mut at = from;
+    while to.saturating_sub(at) >= 8 {
+        let word = swar::load(bytes, at).unwrap_or(0);
+        all |= word;
+        sum += swar::squares(word);
+        at += 8;
+    }
+    let left = to.saturating_sub(at);
+    let last = swar::load(bytes, at).unwrap_or_else(|| swar::tail(bytes, at)) & ((1 << (left * 8)) - 1);
+    all |= last;
+    (all & swar::HIGH == 0).then_some(sum + swar::squares(last))
+}
+
 fn name(list: &mut Vec<u32>, at: usize) {
     if list.len() < MAX_NAMED {
         list.push(at as u32 + 1);
     }
+}
+
+/// What is kept of the table of a page. The elements of each level stand in the same order in the source as in the table,
+/// so the table itself is not needed.
+pub(crate) fn marks(page: &Extract, tree: &Tree) -> Vec<LevelMark> {
+    let mut marks = Vec::with_capacity(16);
+    for node in &tree.nodes {
+        add_mark(&mut marks, node.depth as usize + 1, stable_tag(page, node.tag), node.children);
+    }
+    marks
+}
+
+#[inline(always)]
+fn add_mark(marks: &mut Vec<LevelMark>, level: usize, tag: u32, children: u32) {
+    let level = level.clamp(1, KEPT_LEVELS);
+    if marks.len() < level {
+        marks.resize(level, LevelMark::default());
+    }
+    let mark = &mut marks[level - 1];
+    mark.size += 1;
+    let word = tag ^ children.wrapping_mul(0x9e37_79b1);
+    mark.shape = (mark.shape.rotate_left(5) ^ word).wrapping_mul(0x85eb_ca6b);
 }
 
 /// Levels (from 1) whose marks differ; a level that only one of them has differs.
@@ -275,9 +325,7 @@ mod tests {
         Scanner::new(Limits::default()).scan(html, &mut page);
         let mut tree = Tree::default();
         tree.build(&page);
-        let mut table = LevelTable::default();
-        table.fill(&page, &tree);
-        table
+        LevelTable::of(&page, &tree)
     }
 
     #[test]
@@ -295,8 +343,31 @@ mod tests {
     #[test]
     fn rows_say_what_they_should() {
         let table = table("<div><p>aa</p><ul><li>b<li></ul></div>");
-        let shown: Vec<_> = table.rows.iter().map(|r| (r.children, r.level, r.content)).collect();
+        let shown: Vec<_> = table.rows.iter().map(|r| (r.children, r.level, r.content())).collect();
         assert_eq!(shown, [(2, 1, 0.0), (0, 2, 97.0), (2, 2, 0.0), (0, 3, 98.0), (0, 3, 0.0)]);
+    }
+
+    #[test]
+    fn marks_need_no_table() {
+        let html = "<div><p>a<p>b<ul><li>x<li><b>y</b></ul></div><x-a><p>z".repeat(7);
+        let mut page = Extract::new();
+        Scanner::new(Limits::default()).scan(&html, &mut page);
+        let mut tree = Tree::default();
+        tree.build(&page);
+        assert_eq!(marks(&page, &tree), table(&html).marks());
+    }
+
+    #[test]
+    fn contents_of_any_length_and_script() {
+        for length in 0..40 {
+            for end in ["", "é", "€uro"] {
+                let run: String = (0..length).map(|i| (b'a' + i % 26) as char).collect::<String>() + end;
+                let table = table(&format!("<p>{run}</p><b>z</b>"));
+                let sum: f64 = run.chars().map(|c| f64::from(c as u32).powi(2)).sum();
+                let expected = if run.is_empty() { 0.0 } else { (sum / run.chars().count() as f64).sqrt() };
+                assert_eq!(table.rows[0].content(), expected, "{run}");
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::extract::Extract;
 use super::links::LinkKind;
+use super::swar;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Query keys whose values are made for one visit.
@@ -31,6 +32,9 @@ const VISIT_KEYS: [&str; 20] = [
 /// Digits that a token holds at least.
 const TOKEN_DIGITS: usize = 4;
 
+/// Characters that a token holds at least.
+const TOKEN_LENGTH: usize = 16;
+
 /// Sums for links and for images; what stands inside `banners` does not count.
 pub(crate) fn of(page: &Extract, banners: &[(u32, u32)]) -> (u64, u64) {
     let (mut links, mut images) = (0u64, 0u64);
@@ -59,12 +63,9 @@ fn address(href: &str) -> u64 {
     let bytes = href.as_bytes();
     let end = memchr::memchr(b'#', bytes).unwrap_or(bytes.len());
     let href = href.get(..end).unwrap_or("");
-    let (mut keyed, mut digits) = (false, 0);
-    for &b in href.as_bytes() {
-        keyed |= matches!(b, b'?' | b';');
-        digits += usize::from(b.is_ascii_digit());
-    }
-    let plain = !keyed && (digits < TOKEN_DIGITS || !has_token(href));
+    let bytes = href.as_bytes();
+    let keyed = memchr::memchr2(b'?', b';', bytes).is_some();
+    let plain = !keyed && (!may_hold_token(bytes) || !has_token(href));
     if plain {
         return xxh3_64(href.as_bytes());
     }
@@ -80,6 +81,14 @@ fn address(href: &str) -> u64 {
     hash
 }
 
+/// A cheap look: digits enough, counted eight bytes at a time.
+fn may_hold_token(href: &[u8]) -> bool {
+    let (words, tail) = href.as_chunks::<8>();
+    let in_words: u32 = words.iter().map(|w| swar::digits(u64::from_le_bytes(*w)).count_ones()).sum();
+    let in_tail = tail.iter().filter(|b| b.is_ascii_digit()).count();
+    href.len() >= TOKEN_LENGTH && in_words as usize + in_tail >= TOKEN_DIGITS
+}
+
 fn has_token(href: &str) -> bool {
     href.split('/').any(is_token)
 }
@@ -91,7 +100,7 @@ fn is_token(part: &str) -> bool {
     let letters = part.bytes().filter(u8::is_ascii_alphabetic).count();
     let hex = part.bytes().all(|b| b.is_ascii_hexdigit());
     let joined = part.bytes().any(|b| matches!(b, b'-' | b'_' | b'.' | b'%'));
-    part.len() >= 16 && digits >= TOKEN_DIGITS && letters >= 2 && (hex || !joined)
+    part.len() >= TOKEN_LENGTH && digits >= TOKEN_DIGITS && letters >= 2 && (hex || !joined)
 }
 
 #[cfg(test)]

@@ -52,26 +52,38 @@ impl LineMark {
 }
 
 /// Calls `line` with the mark of each line of `text`, in order. `banners` are the byte ranges of advertisements, sorted.
+#[inline(never)]
 pub fn mark_lines(text: &str, banners: &[(u32, u32)], mut line: impl FnMut(LineMark)) {
     let bytes = text.as_bytes();
     let mut banners = banners.iter().peekable();
     let mut state = LineState::default();
-    let mut line_at = 0;
-    let mut at = 0;
+    let (mut line_at, mut at) = (0, 0);
     while line_at < bytes.len() {
-        let (hash, has_digit, end) = next_word(bytes, at);
-        if end > at {
-            state.add(hash, has_digit);
+        let word_at = at;
+        let (mut hash, mut digit) = (0u64, 0u64);
+        loop {
+            let word = swar::load(bytes, at).unwrap_or_else(|| swar::tail(bytes, at));
+            let blanks = swar::below(word, 0x21);
+            let kept = word & swar::in_front_of_first(blanks);
+            digit |= swar::below(kept ^ 0x3030_3030_3030_3030, 10);
+            // The first eight bytes stand alone, so that short words need one multiplication.
+            hash = spread(hash.rotate_left(27) ^ kept);
+            at += swar::first(blanks);
+            if blanks != 0 {
+                break;
+            }
         }
-        let ends_line = bytes.get(end).is_none_or(|&b| b == b'\n');
-        at = end + 1;
+        if at > word_at {
+            state.add(hash, digit != 0);
+        }
+        let ends_line = bytes.get(at).is_none_or(|&b| b == b'\n');
+        at += 1;
         if !ends_line {
             continue;
         }
         while banners.next_if(|b| b.1 as usize <= line_at).is_some() {}
         let inside = banners.peek().is_some_and(|b| (b.0 as usize) <= line_at);
-        line(state.finish(text.get(line_at..end).unwrap_or(""), inside));
-        state = LineState::default();
+        line(std::mem::take(&mut state).finish(text.get(line_at..at - 1).unwrap_or(""), inside));
         line_at = at;
     }
 }
@@ -122,36 +134,6 @@ const fn spread(word: u64) -> u64 {
 
 const AGO: u64 = spread(swar::pack(b"ago"));
 
-/// The word at `at`: its hash, whether it holds a digit, and where it ends.
-#[inline(always)]
-fn next_word(bytes: &[u8], at: usize) -> (u64, bool, usize) {
-    let mut hash = 0u64;
-    let mut digit = 0u64;
-    let mut end = at;
-    loop {
-        let word = swar::load(bytes, end).unwrap_or_else(|| tail(bytes, end));
-        let length = swar::first(swar::below(word, 0x21));
-        let kept = if length == 8 { word } else { word & ((1 << (length * 8)) - 1) };
-        digit |= swar::below(kept ^ 0x3030_3030_3030_3030, 10);
-        // The first eight bytes stand alone, so that short words need one multiplication.
-        hash = spread(hash.rotate_left(27) ^ kept);
-        end += length;
-        if length < 8 {
-            return (hash, digit != 0, end);
-        }
-    }
-}
-
-/// The last bytes, filled up with zeros, which end a word.
-#[cold]
-fn tail(bytes: &[u8], at: usize) -> u64 {
-    let mut last = [0u8; 8];
-    for (to, &from) in last.iter_mut().zip(bytes.get(at..).unwrap_or(b"")) {
-        *to = from;
-    }
-    u64::from_le_bytes(last)
-}
-
 /// The shape of a line with numbers masked, and whether its numbers are noise.
 fn masked(line: &str) -> (u64, bool) {
     let mut shape = 0u64;
@@ -162,7 +144,7 @@ fn masked(line: &str) -> (u64, bool) {
     for word in line.split_ascii_whitespace() {
         let small = words::SmallWord::new(word);
         let kind = small.number_kind();
-        ago |= small.is("ago");
+        ago |= small.is_ago();
         match kind {
             NumberKind::None if !small.names_time() => {
                 plain += 1;

@@ -84,6 +84,11 @@ impl PrintIndex {
         }
     }
 
+    /// Pages that it holds when full.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     pub fn len(&self) -> usize {
         self.ids.len()
     }

@@ -6,7 +6,7 @@
 
 use super::banners;
 use super::extract::Extract;
-use super::level_order::{LevelMark, LevelTable};
+use super::level_order::{self, LevelMark, LevelTable};
 use super::line_store::Lines;
 use super::link_prints;
 use super::noise::{self, LineMark};
@@ -17,8 +17,8 @@ use super::winnow::{WinnowConfig, Winnower};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Version of the record: records of another version cannot be compared.
-pub const SIGNATURES_VERSION: u8 = 1;
+/// Version of the record, its first byte in storage: records of another version cannot be compared.
+pub const SIGNATURES_VERSION: u8 = 2;
 /// Lines whose marks are kept: the first and the last half of this number; those between are summed up.
 pub const MAX_LINES: usize = 1024;
 /// Smallest minutiae that are kept to tell how much changed.
@@ -46,7 +46,7 @@ pub struct Signatures {
     pub text_code: TextCode,
     /// Digest of the visible text.
     pub text: u64,
-    /// Digest of the main content, where it was extracted.
+    /// Digest of the main content, where it was extracted: of its lines, numbers that come and go left out.
     pub main: Option<u64>,
     pub title: Lines,
     pub lines: Lines,
@@ -58,11 +58,38 @@ pub struct Signatures {
     pub sketch: Vec<u32>,
 }
 
+/// Why a record cannot be compared with. To the judge, the page has no earlier visit then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Incomparable {
+    #[error(
+        "signatures of version {found} cannot be compared with version {SIGNATURES_VERSION}: judge the page anew"
+    )]
+    OtherVersion { found: u8 },
+    #[error("signatures are damaged: judge the page anew")]
+    Damaged,
+}
+
+impl Signatures {
+    /// Whether a stored record that begins with this byte is of this version: asked before the rest is decoded, since
+    /// another version may lay out its fields in another way.
+    pub fn check_first_byte(first: Option<&u8>) -> Result<(), Incomparable> {
+        match first {
+            Some(&SIGNATURES_VERSION) => Ok(()),
+            Some(&found) => Err(Incomparable::OtherVersion { found }),
+            None => Err(Incomparable::Damaged),
+        }
+    }
+
+    /// Whether these signatures can be compared with those that [`Judger`] makes.
+    pub fn check(&self) -> Result<(), Incomparable> {
+        Self::check_first_byte(Some(&self.version))
+    }
+}
+
 /// Makes signatures, keeping its buffers from page to page.
 #[derive(Debug, Clone)]
 pub struct Judger {
     tree: Tree,
-    table: LevelTable,
     strings: TagStrings,
     winnower: Winnower,
     minutiae: Vec<u64>,
@@ -82,7 +109,6 @@ impl Judger {
     pub fn new(config: WinnowConfig) -> Self {
         Self {
             tree: Tree::default(),
-            table: LevelTable::default(),
             strings: TagStrings::default(),
             winnower: Winnower::new(config),
             minutiae: Vec::new(),
@@ -97,7 +123,6 @@ impl Judger {
     pub fn sign(&mut self, source: &str, page: &Extract, main: Option<&str>) -> Signatures {
         self.tree.build(page);
         banners::find(source, page, &self.tree, &mut self.banner_text, &mut self.banner_nodes);
-        self.table.fill(page, &self.tree);
         self.strings.fill(page);
         let structure = structure::digest(page, &self.tree, |_| true, &mut self.bytes);
         let quiet_structure = self.quiet_structure(page, structure);
@@ -108,6 +133,7 @@ impl Judger {
         noise::mark_lines(&page.text, &self.banner_text, |mark| self.marks.push(mark));
         self.minutiae.clear();
         self.minutiae.extend_from_slice(self.winnower.minutiae(&page.text));
+        let main = main.map(|text| self.main_digest(text));
         let (links, images) = link_prints::of(page, &self.banner_text);
         Signatures {
             version: SIGNATURES_VERSION,
@@ -116,12 +142,12 @@ impl Judger {
             tag_strings: self.strings.digest(),
             first: kept(&self.strings.first),
             last: kept(&self.strings.last),
-            levels: self.table.marks(),
+            levels: level_order::marks(page, &self.tree),
             structure,
             quiet_structure,
             text_code: TextCode::of(&page.text),
             text: xxh3_64(page.text.as_bytes()),
-            main: main.map(|text| xxh3_64(text.as_bytes())),
+            main,
             title,
             lines: Lines::keep(&self.marks),
             links,
@@ -140,9 +166,21 @@ impl Judger {
         &self.tree
     }
 
-    /// The level-order table of the page last signed.
-    pub fn level_table(&self) -> &LevelTable {
-        &self.table
+    /// The level-order table of `page`, which was signed last. Made only when asked for: later visits need no more than
+    /// the marks of its levels.
+    pub fn level_table(&self, page: &Extract) -> LevelTable {
+        LevelTable::of(page, &self.tree)
+    }
+
+    fn main_digest(&mut self, text: &str) -> u64 {
+        let bytes = &mut self.bytes;
+        bytes.clear();
+        noise::mark_lines(text, &[], |mark| {
+            bytes.extend_from_slice(&mark.shape().to_le_bytes());
+            let words = if mark.is_volatile() { 0 } else { mark.words };
+            bytes.extend_from_slice(&words.to_le_bytes());
+        });
+        xxh3_64(bytes)
     }
 
     fn quiet_structure(&mut self, page: &Extract, whole: u64) -> u64 {
@@ -161,4 +199,40 @@ impl Judger {
 /// The start of a string of the structure that is kept.
 fn kept(tags: &str) -> String {
     tags.get(..tags.floor_char_boundary(KEPT_TAGS)).unwrap_or("").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, Scanner};
+
+    fn sign(html: &str, main: Option<&str>) -> Signatures {
+        let mut page = Extract::new();
+        Scanner::new(Limits::default()).scan(html, &mut page);
+        Judger::default().sign(html, &page, main)
+    }
+
+    #[test]
+    fn the_version_comes_first_and_is_checked() {
+        let signed = sign("<p>wolf", None);
+        assert_eq!(signed.check(), Ok(()));
+        let mut stored = postcard::to_stdvec(&signed).unwrap();
+        assert_eq!(Signatures::check_first_byte(stored.first()), Ok(()));
+        stored[0] = 1;
+        assert_eq!(
+            Signatures::check_first_byte(stored.first()),
+            Err(Incomparable::OtherVersion { found: 1 })
+        );
+        assert_eq!(Signatures::check_first_byte(None), Err(Incomparable::Damaged));
+        assert_eq!(Signatures { version: 7, ..signed }.check(), Err(Incomparable::OtherVersion { found: 7 }));
+    }
+
+    #[test]
+    fn the_main_digest_passes_over_clocks_and_sees_words() {
+        let main = |text| sign("", Some(text)).main;
+        assert_eq!(main("Wolf spiders\nUpdated 3 hours ago"), main("Wolf spiders\nUpdated 5 hours ago"));
+        assert_ne!(main("Wolf spiders\nhunt"), main("Wolf spiders\nrun"));
+        assert_ne!(main("Price: 20 EUR"), main("Price: 25 EUR"));
+        assert_eq!(sign("", None).main, None);
+    }
 }

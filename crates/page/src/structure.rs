@@ -65,16 +65,31 @@ impl TagStrings {
     pub fn fill(&mut self, page: &Extract) {
         self.first.clear();
         self.last.clear();
+        let (mut firsts, mut lasts) = ([0u8; 64], [0u8; 64]);
+        let mut n = 0;
         for tag in page.start_tags() {
             if let Some(&(first, last)) = ENDS.get(tag.0 as usize) {
-                self.first.push(first as char);
-                self.last.push(last as char);
+                (firsts[n], lasts[n]) = (first, last);
+                n += 1;
+                if n == firsts.len() {
+                    self.add(&firsts, &lasts);
+                    n = 0;
+                }
             } else {
+                self.add(&firsts[..n], &lasts[..n]);
+                n = 0;
                 let name = page.tag_name(tag);
                 self.first.extend(name.chars().next());
                 self.last.extend(name.chars().next_back());
             }
         }
+        self.add(&firsts[..n], &lasts[..n]);
+    }
+
+    /// Adds characters of known names, which are all ASCII.
+    fn add(&mut self, first: &[u8], last: &[u8]) {
+        self.first.push_str(str::from_utf8(first).unwrap_or(""));
+        self.last.push_str(str::from_utf8(last).unwrap_or(""));
     }
 
     /// A digest of both strings.

@@ -4,8 +4,8 @@
 //! test of a whole word costs less than a mispredicted loop, and less than a call of memchr, which wins on long
 //! stretches only.
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x8080_8080_8080_8080;
+pub(crate) const ONES: u64 = 0x0101_0101_0101_0101;
+pub(crate) const HIGH: u64 = 0x8080_8080_8080_8080;
 /// Words tried before memchr takes over.
 const SHORT_WORDS: usize = 3;
 
@@ -13,6 +13,27 @@ const SHORT_WORDS: usize = 3;
 #[inline(always)]
 pub(crate) fn load(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk::<8>().map(|chunk| u64::from_le_bytes(*chunk))
+}
+
+/// The last bytes, from `at` on, filled up with zeros.
+#[cold]
+pub(crate) fn tail(bytes: &[u8], at: usize) -> u64 {
+    let mut last = [0u8; 8];
+    for (to, &from) in last.iter_mut().zip(bytes.get(at..).unwrap_or(b"")) {
+        *to = from;
+    }
+    u64::from_le_bytes(last)
+}
+
+/// Sum of the squares of eight bytes, if all are ASCII. Every other byte times its mirror image: the middle of the
+/// product is their sum, and four squares of at most 127 do not run over.
+#[inline(always)]
+pub(crate) const fn squares(word: u64) -> u64 {
+    const LANES: u64 = 0x00ff_00ff_00ff_00ff;
+    let mirrored = word.swap_bytes();
+    let even = (word & LANES).wrapping_mul((mirrored >> 8) & LANES) >> 48;
+    let odd = ((word >> 8) & LANES).wrapping_mul(mirrored & LANES) >> 48;
+    even + odd
 }
 
 /// Marks bytes less than `limit` (at most 128). Marks above the first may be false.
@@ -32,6 +53,26 @@ pub(crate) const fn equal(word: u64, byte: u8) -> u64 {
 #[inline(always)]
 pub(crate) const fn first(marks: u64) -> usize {
     (marks.trailing_zeros() / 8) as usize
+}
+
+/// All bits of the bytes in front of the first mark; of all bytes if there is none.
+#[inline(always)]
+pub(crate) const fn in_front_of_first(marks: u64) -> u64 {
+    ((marks & marks.wrapping_neg()) >> 7).wrapping_sub(1)
+}
+
+/// Marks digits, exactly.
+#[inline(always)]
+pub(crate) const fn digits(word: u64) -> u64 {
+    let low = word & !HIGH;
+    // Adding what is missing to 128 sets the highest bit of every byte that is at least so large.
+    (low + ONES * (128 - b'0' as u64)) & !(low + ONES * (127 - b'9' as u64)) & !word & HIGH
+}
+
+/// Marks bytes that are zero, exactly, where no byte is beyond ASCII.
+#[inline(always)]
+pub(crate) const fn zeros(word: u64) -> u64 {
+    !(word + !HIGH) & HIGH
 }
 
 /// The first `len` bytes of a word, capital letters made small. Other bytes may change too, but none into a small
@@ -116,6 +157,17 @@ mod tests {
             }
             let byte = bytes[(seed >> 60) as usize % 8];
             assert_eq!(first(equal(word, byte)), bytes.iter().position(|b| *b == byte).unwrap_or(8));
+            let ascii = word & !HIGH;
+            let expected: u64 = ascii.to_le_bytes().iter().map(|&b| u64::from(b) * u64::from(b)).sum();
+            assert_eq!(squares(ascii), expected);
+            let expected = bytes.map(|b| if b.is_ascii_digit() { 0x80 } else { 0 });
+            assert_eq!(digits(word), u64::from_le_bytes(expected));
+            let sparse = ascii & seed.rotate_left(7) & seed.rotate_left(23);
+            let expected = sparse.to_le_bytes().map(|b| if b == 0 { 0x80 } else { 0 });
+            assert_eq!(zeros(sparse), u64::from_le_bytes(expected));
+            let front = first(zeros(sparse));
+            let expected: [u8; 8] = std::array::from_fn(|i| if i < front { 0xff } else { 0 });
+            assert_eq!(in_front_of_first(zeros(sparse)), u64::from_le_bytes(expected));
             assert_eq!(needs_decoding(&bytes), bytes.iter().any(|&b| b < 0x20 || b == b'&'));
         }
     }

@@ -7,6 +7,7 @@
 //! children of the last one allowed.
 
 use super::extract::{Extract, TagKind};
+use super::tag_names::NAMES;
 use super::tags::TagId;
 
 /// Levels of the tree; what lies deeper is flattened onto the last.
@@ -39,9 +40,16 @@ pub struct Node {
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
     pub nodes: Vec<Node>,
-    open: Vec<u32>,
+    open: Vec<Open>,
     /// The innermost open element when the text in front of each event was met.
     holders: Vec<u32>,
+}
+
+/// An element whose end was not met yet.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    id: u32,
+    tag: TagId,
 }
 
 impl Tree {
@@ -53,7 +61,7 @@ impl Tree {
         self.holders.reserve(page.events.len() + 1);
         let mut foreign = 0u32;
         for (at, event) in page.events.iter().enumerate() {
-            self.holders.push(self.open.last().copied().unwrap_or(NO_PARENT));
+            self.holders.push(self.innermost());
             let tag = event.tag;
             if event.kind == TagKind::End {
                 if let Some(level) = self.find_open(tag) {
@@ -65,7 +73,7 @@ impl Tree {
                 self.imply_ends(tag, event.text_at);
             }
             let id = self.nodes.len() as u32;
-            let parent = self.open.last().copied().unwrap_or(NO_PARENT);
+            let parent = self.innermost();
             if let Some(node) = self.nodes.get_mut(parent as usize) {
                 node.children += 1;
             }
@@ -81,20 +89,26 @@ impl Tree {
             });
             let leaf = tag.is_void() || (event.kind == TagKind::StartSelfClosing && foreign > 0);
             if !leaf && self.open.len() + 1 < MAX_DEPTH {
-                self.open.push(id);
+                self.open.push(Open { id, tag });
                 foreign += u32::from(is_foreign_root(tag));
             }
         }
-        self.holders.push(self.open.last().copied().unwrap_or(NO_PARENT));
+        self.holders.push(self.innermost());
         self.close_to(0, page.text.len() as u32);
     }
 
     /// Calls `run` with each stretch of visible text (its bytes) and the node that directly holds it, in order.
     pub fn for_each_run(&self, page: &Extract, mut run: impl FnMut(u32, &str)) {
+        self.for_each_span(page, |holder, from, to| run(holder, page.text.get(from..to).unwrap_or("")));
+    }
+
+    /// As [`for_each_run`](Self::for_each_run), saying where each stretch begins and ends.
+    #[inline(always)]
+    pub(crate) fn for_each_span(&self, page: &Extract, mut span: impl FnMut(u32, usize, usize)) {
         let mut from = 0;
         let mut give = |holder: u32, to: usize| {
             if to > from {
-                run(holder, page.text.get(from..to).unwrap_or(""));
+                span(holder, from, to);
                 from = to;
             }
         };
@@ -104,17 +118,20 @@ impl Tree {
         give(self.holders.last().copied().unwrap_or(NO_PARENT), page.text.len());
     }
 
+    fn innermost(&self) -> u32 {
+        self.open.last().map_or(NO_PARENT, |open| open.id)
+    }
+
     fn find_open(&self, tag: TagId) -> Option<usize> {
         let table = matches!(
             tag,
             TagId::TABLE | TagId::TR | TagId::TBODY | TagId::THEAD | TagId::TFOOT | TagId::BODY | TagId::HTML
         );
-        for (level, &id) in self.open.iter().enumerate().rev().take(MAX_LOOK_UP) {
-            let open = self.nodes[id as usize].tag;
-            if open == tag {
+        for (level, open) in self.open.iter().enumerate().rev().take(MAX_LOOK_UP) {
+            if open.tag == tag {
                 return Some(level);
             }
-            if !table && matches!(open, TagId::TD | TagId::TH) {
+            if !table && matches!(open.tag, TagId::TD | TagId::TH) {
                 return None;
             }
         }
@@ -123,15 +140,14 @@ impl Tree {
 
     /// Closes what the start of `tag` ends without saying so.
     fn imply_ends(&mut self, tag: TagId, text_at: u32) {
-        let Some((closes, walls)) = implied(tag) else {
+        let Some(implied) = implied(tag) else {
             return;
         };
         let mut found = None;
-        for (level, &id) in self.open.iter().enumerate().rev().take(MAX_LOOK_UP) {
-            let open = self.nodes[id as usize].tag;
-            if closes.contains(&open) {
+        for (level, open) in self.open.iter().enumerate().rev().take(MAX_LOOK_UP) {
+            if implied.closes.holds(open.tag) {
                 found = Some(level);
-            } else if walls.contains(&open) {
+            } else if implied.walls.holds(open.tag) {
                 break;
             }
         }
@@ -144,8 +160,10 @@ impl Tree {
     fn close_to(&mut self, level: usize, text_at: u32) -> u32 {
         let end = self.nodes.len() as u32;
         let mut foreign = 0;
-        for id in self.open.drain(level.min(self.open.len())..) {
-            let node = &mut self.nodes[id as usize];
+        while self.open.len() > level
+            && let Some(open) = self.open.pop()
+        {
+            let node = &mut self.nodes[open.id as usize];
             node.text_end = text_at;
             node.end = end;
             foreign += u32::from(is_foreign_root(node.tag));
@@ -158,36 +176,78 @@ fn is_foreign_root(tag: TagId) -> bool {
     matches!(tag, TagId::SVG | TagId::MATH)
 }
 
-/// The elements that the start of `tag` ends, and those beyond which it ends nothing.
-fn implied(tag: TagId) -> Option<(&'static [TagId], &'static [TagId])> {
-    const BOXES: &[TagId] = &[
-        TagId::TD,
-        TagId::TH,
-        TagId::TABLE,
-        TagId::CAPTION,
-        TagId::BUTTON,
-        TagId::OBJECT,
-        TagId::TEMPLATE,
-        TagId::DIV,
-        TagId::SECTION,
-        TagId::ARTICLE,
-        TagId::LI,
-        TagId::BODY,
-    ];
+/// A set of known elements.
+#[derive(Clone, Copy)]
+struct TagSet([u64; TagSet::WORDS]);
+
+impl TagSet {
+    const WORDS: usize = NAMES.len().div_ceil(64);
+
+    const fn of(tags: &[TagId]) -> Self {
+        let mut bits = [0; Self::WORDS];
+        let mut i = 0;
+        while i < tags.len() {
+            bits[tags[i].0 as usize / 64] |= 1 << (tags[i].0 % 64);
+            i += 1;
+        }
+        Self(bits)
+    }
+
+    #[inline(always)]
+    fn holds(&self, tag: TagId) -> bool {
+        self.0.get(tag.0 as usize / 64).is_some_and(|bits| bits >> (tag.0 % 64) & 1 != 0)
+    }
+}
+
+/// The elements that a start tag ends, and those beyond which it ends nothing.
+struct Implied {
+    closes: TagSet,
+    walls: TagSet,
+}
+
+/// What the start of `tag` ends.
+fn implied(tag: TagId) -> Option<&'static Implied> {
+    const fn ends(closes: &[TagId], walls: &[TagId]) -> Implied {
+        Implied { closes: TagSet::of(closes), walls: TagSet::of(walls) }
+    }
+    use TagId as T;
+    static ITEM: Implied = ends(&[T::LI], &[T::UL, T::OL, T::MENU, T::TABLE, T::TD, T::TH]);
+    static TERM: Implied = ends(&[T::DT, T::DD], &[T::DL, T::TABLE, T::TD, T::TH]);
+    static OPTION: Implied = ends(&[T::OPTION], &[T::SELECT, T::OPTGROUP, T::DATALIST]);
+    static OPTION_GROUP: Implied = ends(&[T::OPTION, T::OPTGROUP], &[T::SELECT]);
+    static CELL: Implied = ends(&[T::TD, T::TH, T::CAPTION], &[T::TR, T::TABLE]);
+    static ROW: Implied = ends(&[T::TR, T::TD, T::TH, T::CAPTION], &[T::TABLE]);
+    static ROWS: Implied =
+        ends(&[T::TBODY, T::THEAD, T::TFOOT, T::TR, T::TD, T::TH, T::CAPTION], &[T::TABLE]);
+    static BODY: Implied = ends(&[T::HEAD], &[]);
+    static BLOCK: Implied = ends(
+        &[T::P],
+        &[
+            T::TD,
+            T::TH,
+            T::TABLE,
+            T::CAPTION,
+            T::BUTTON,
+            T::OBJECT,
+            T::TEMPLATE,
+            T::DIV,
+            T::SECTION,
+            T::ARTICLE,
+            T::LI,
+            T::BODY,
+        ],
+    );
     Some(match tag {
-        TagId::LI => (&[TagId::LI], &[TagId::UL, TagId::OL, TagId::MENU, TagId::TABLE, TagId::TD, TagId::TH]),
-        TagId::DT | TagId::DD => (&[TagId::DT, TagId::DD], &[TagId::DL, TagId::TABLE, TagId::TD, TagId::TH]),
-        TagId::OPTION => (&[TagId::OPTION], &[TagId::SELECT, TagId::OPTGROUP, TagId::DATALIST]),
-        TagId::OPTGROUP => (&[TagId::OPTION, TagId::OPTGROUP], &[TagId::SELECT]),
-        TagId::TD | TagId::TH => (&[TagId::TD, TagId::TH, TagId::CAPTION], &[TagId::TR, TagId::TABLE]),
-        TagId::TR => (&[TagId::TR, TagId::TD, TagId::TH, TagId::CAPTION], &[TagId::TABLE]),
-        TagId::TBODY | TagId::THEAD | TagId::TFOOT => (
-            &[TagId::TBODY, TagId::THEAD, TagId::TFOOT, TagId::TR, TagId::TD, TagId::TH, TagId::CAPTION],
-            &[TagId::TABLE],
-        ),
-        TagId::BODY => (&[TagId::HEAD], &[]),
-        TagId::BR | TagId::BUTTON | TagId::LEGEND | TagId::CAPTION => return None,
-        _ if tag.is_block() => (&[TagId::P], BOXES),
+        T::LI => &ITEM,
+        T::DT | T::DD => &TERM,
+        T::OPTION => &OPTION,
+        T::OPTGROUP => &OPTION_GROUP,
+        T::TD | T::TH => &CELL,
+        T::TR => &ROW,
+        T::TBODY | T::THEAD | T::TFOOT => &ROWS,
+        T::BODY => &BODY,
+        T::BR | T::BUTTON | T::LEGEND | T::CAPTION => return None,
+        _ if tag.is_block() => &BLOCK,
         _ => return None,
     })
 }

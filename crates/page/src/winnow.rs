@@ -10,11 +10,13 @@
 
 mod letters;
 mod likeness;
+mod rolling;
 
-use letters::{CHUNK, keep_narrow, keep_wide};
+use letters::{Letters, keep_wide};
 pub use likeness::Likeness;
 pub(crate) use likeness::common;
 use md5::{Digest, Md5};
+use rolling::{SYMBOLS, roll, roll_low, symbol};
 
 /// How minutiae are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +56,8 @@ impl Default for WinnowConfig {
 pub struct Winnower {
     config: WinnowConfig,
     /// The number of a leaving ASCII character, already turned.
-    leaving: Box<[u64; 128]>,
-    codes: Vec<u8>,
+    leaving: Box<[u64; 256]>,
+    letters: Letters,
     wide: Vec<u32>,
     symbols: Vec<u64>,
     /// Low hashes and their places.
@@ -76,7 +78,7 @@ impl Winnower {
         Self {
             config,
             leaving: Box::new(std::array::from_fn(|code| SYMBOLS[code].rotate_left(turn))),
-            codes: Vec::new(),
+            letters: Letters::default(),
             wide: Vec::new(),
             symbols: Vec::new(),
             low: Vec::new(),
@@ -92,9 +94,9 @@ impl Winnower {
 
     /// The minutiae of `text`, sorted, each once. A text shorter than K has one: the hash of all of it, if any.
     pub fn minutiae(&mut self, text: &str) -> &[u64] {
-        let narrow = keep_narrow(text, &mut self.codes);
+        let narrow = self.letters.read(text);
         let length = if narrow {
-            self.codes.len()
+            self.letters.codes().len()
         } else {
             keep_wide(text, &mut self.wide);
             self.symbols.clear();
@@ -109,22 +111,17 @@ impl Winnower {
         let count = length - k + 1;
         let w = self.config.w.min(count);
         let limit = low_limit(w);
-        let (codes, wide) = (&self.codes, &self.wide);
+        let (codes, wide) = (self.letters.codes(), &self.wide);
         match (self.config.hash, narrow) {
             (WinnowHash::Fast, true) if k == self.config.k => {
                 let leaving = &self.leaving;
-                roll_low(
-                    codes,
-                    k,
-                    |c| SYMBOLS[c as usize & 127],
-                    |c| leaving[c as usize & 127],
-                    limit,
-                    &mut self.low,
-                );
+                let (enters, leaves) = (|c| SYMBOLS[c as usize], |c| leaving[c as usize]);
+                roll_low(codes, k, enters, leaves, limit, &mut self.low, &mut self.stack);
             }
             (WinnowHash::Fast, false) => {
                 let turn = (k % 64) as u32;
-                roll_low(&self.symbols, k, |s| s, |s| s.rotate_left(turn), limit, &mut self.low);
+                let (low, later) = (&mut self.low, &mut self.stack);
+                roll_low(&self.symbols, k, |s| s, |s| s.rotate_left(turn), limit, low, later);
             }
             (hash, _) => {
                 hash_all(hash, narrow, codes, wide, k, &mut self.gap);
@@ -145,7 +142,7 @@ impl Winnower {
             }
             from = place + 1;
         }
-        self.chosen.sort_unstable();
+        sort(&mut self.chosen, limit, &mut self.gap);
         self.chosen.dedup();
         &self.chosen
     }
@@ -154,7 +151,7 @@ impl Winnower {
 /// The hashes of all runs.
 fn hash_all(hash: WinnowHash, narrow: bool, codes: &[u8], wide: &[u32], k: usize, out: &mut Vec<u64>) {
     match (hash, narrow) {
-        (WinnowHash::Fast, true) => roll(codes, k, |c| SYMBOLS[c as usize & 127], out),
+        (WinnowHash::Fast, true) => roll(codes, k, |c| SYMBOLS[c as usize], out),
         (WinnowHash::Fast, false) => roll(wide, k, symbol, out),
         (WinnowHash::Md5, true) => {
             out.clear();
@@ -175,106 +172,6 @@ fn hash_all(hash: WinnowHash, narrow: bool, codes: &[u8], wide: &[u32], k: usize
 fn md5_of(run: &[u8]) -> u64 {
     let digest: [u8; 16] = Md5::digest(run).into();
     digest.first_chunk().map_or(0, |c| u64::from_be_bytes(*c))
-}
-
-/// The random number of a character.
-#[inline(always)]
-fn symbol(code: u32) -> u64 {
-    spread(code as u64)
-}
-
-const fn spread(code: u64) -> u64 {
-    let x = (code + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x ^ (x >> 32)
-}
-
-/// The random numbers of ASCII, ready made.
-static SYMBOLS: [u64; 128] = {
-    let mut symbols = [0; 128];
-    let mut code = 0;
-    while code < 128 {
-        symbols[code] = spread(code as u64);
-        code += 1;
-    }
-    symbols
-};
-
-/// The hash of every run of `k` codes.
-#[inline(always)]
-fn roll<C: Copy>(codes: &[C], k: usize, symbol: impl Fn(C) -> u64, out: &mut Vec<u64>) {
-    out.clear();
-    let k = k.min(codes.len());
-    let (first, rest) = codes.split_at(k);
-    if first.is_empty() {
-        return;
-    }
-    let mut hash = first.iter().fold(0u64, |hash, &code| hash.rotate_left(1) ^ symbol(code));
-    out.reserve(rest.len() + 1);
-    out.push(hash);
-    let turn = (k % 64) as u32;
-    // What leaves does not wait for the hash: only a turn and an exclusive or are in the chain.
-    out.extend(rest.iter().zip(codes).map(|(&entering, &leaving)| {
-        hash = hash.rotate_left(1) ^ (symbol(entering) ^ symbol(leaving).rotate_left(turn));
-        hash
-    }));
-}
-
-/// Low hashes of all runs of `k` codes and their places, written without a branch per hash. Each hash waits for the one
-/// before it, so the two halves of the text are rolled side by side.
-#[inline(always)]
-fn roll_low<C: Copy>(
-    codes: &[C],
-    k: usize,
-    entering: impl Fn(C) -> u64,
-    leaving: impl Fn(C) -> u64,
-    limit: u64,
-    out: &mut Vec<(u64, u32)>,
-) {
-    out.clear();
-    let (first, rest) = codes.split_at(k.min(codes.len()));
-    let half = rest.len() / 2;
-    let (rest_a, rest_b) = rest.split_at(half);
-    let start = |codes: &[C]| codes.iter().fold(0u64, |hash, &code| hash.rotate_left(1) ^ entering(code));
-    let mut a = start(first);
-    let mut b = start(codes.get(half..half + first.len()).unwrap_or(first));
-    if a < limit {
-        out.push((a, 0));
-    }
-    let mut later = Vec::with_capacity(rest_b.len() / 4);
-    let (mut near_a, mut near_b) = ([(0u64, 0u32); CHUNK], [(0u64, 0u32); CHUNK]);
-    let (mut place_a, mut place_b) = (1u32, half as u32 + 1);
-    let chunks = |codes| <[C]>::chunks(codes, CHUNK / 2);
-    let pairs_a = chunks(rest_a).zip(chunks(codes));
-    let pairs_b = chunks(rest_b).zip(chunks(codes.get(half..).unwrap_or(&[])));
-    let mut pairs_a = pairs_a.chain([(&[][..], &[][..])]);
-    for (enter_b, leave_b) in pairs_b {
-        let (enter_a, leave_a) = pairs_a.next().unwrap_or((&[], &[]));
-        let (mut n, mut m) = (0u8, 0u8);
-        let both = enter_a.len().min(enter_b.len()).min(leave_a.len()).min(leave_b.len());
-        let (ea, la) = (&enter_a[..both], &leave_a[..both]);
-        let (eb, lb) = (&enter_b[..both], &leave_b[..both]);
-        for i in 0..both {
-            a = a.rotate_left(1) ^ (entering(ea[i]) ^ leaving(la[i]));
-            b = b.rotate_left(1) ^ (entering(eb[i]) ^ leaving(lb[i]));
-            near_a[n as usize] = (a, place_a);
-            near_b[m as usize] = (b, place_b);
-            n = n.wrapping_add(u8::from(a < limit));
-            m = m.wrapping_add(u8::from(b < limit));
-            place_a += 1;
-            place_b += 1;
-        }
-        // The second half may be longer by one.
-        for (&enters, &leaves) in enter_b[both..].iter().zip(&leave_b[both..]) {
-            b = b.rotate_left(1) ^ (entering(enters) ^ leaving(leaves));
-            near_b[m as usize] = (b, place_b);
-            m = m.wrapping_add(u8::from(b < limit));
-            place_b += 1;
-        }
-        out.extend_from_slice(&near_a[..n as usize]);
-        later.extend_from_slice(&near_b[..m as usize]);
-    }
-    out.append(&mut later);
 }
 
 /// Below it lies the smallest hash of nearly every window.
@@ -309,6 +206,49 @@ fn choose_low(low: &[(u64, u32)], count: usize, w: usize, stack: &mut Vec<(u64, 
         n += usize::from(count as u32 + 1 - stack[top].1 > w);
     }
     out.truncate(from + n);
+}
+
+/// Buckets for sorting, a power of two.
+const BUCKETS: usize = 256;
+
+/// Sorts hashes that lie evenly below `limit`, but for a few above: into buckets by value first, so that little is left
+/// to compare.
+fn sort(hashes: &mut [u64], limit: u64, buffer: &mut Vec<u64>) {
+    if hashes.len() < BUCKETS / 4 {
+        hashes.sort_unstable();
+        return;
+    }
+    let scale = limit / BUCKETS as u64 + 1;
+    // The shift that comes nearest to dividing by the scale; what lies beyond shares the last bucket.
+    let shift = scale.ilog2();
+    let bucket = |hash: u64| ((hash >> shift) as usize).min(2 * BUCKETS - 1);
+    let mut starts = [0u32; 2 * BUCKETS + 1];
+    for &hash in hashes.iter() {
+        starts[bucket(hash) + 1] += 1;
+    }
+    for at in 0..2 * BUCKETS {
+        starts[at + 1] += starts[at];
+    }
+    buffer.clear();
+    buffer.resize(hashes.len(), 0);
+    for &hash in hashes.iter() {
+        let place = &mut starts[bucket(hash)];
+        buffer[*place as usize] = hash;
+        *place += 1;
+    }
+    // Insertion sort: nothing is far from its place, but for what shares the last bucket.
+    let evenly = starts[2 * BUCKETS - 2] as usize;
+    for at in 1..evenly {
+        let hash = buffer[at];
+        let mut to = at;
+        while to > 0 && buffer[to - 1] > hash {
+            buffer[to] = buffer[to - 1];
+            to -= 1;
+        }
+        buffer[to] = hash;
+    }
+    buffer[evenly..].sort_unstable();
+    hashes.copy_from_slice(buffer);
 }
 
 /// Of each window the smallest hash, rightmost on ties, each place once; all hashes looked at.
@@ -387,6 +327,15 @@ mod tests {
 
     proptest! {
         #[test]
+        fn sorting(hashes in prop::collection::vec(any::<u64>(), 0..700), limit in any::<u64>(), shift in 0u32..64) {
+            let mut sorted: Vec<u64> = hashes.iter().map(|h| h >> shift).collect();
+            let mut expected = sorted.clone();
+            expected.sort_unstable();
+            sort(&mut sorted, limit, &mut Vec::new());
+            prop_assert_eq!(sorted, expected);
+        }
+
+        #[test]
         fn windows_choose_as_defined(hashes in prop::collection::vec(0u64..20, 0..120), w in 1usize..12) {
             let mut chosen = Vec::new();
             choose(&hashes, w, &mut chosen);
@@ -409,16 +358,6 @@ mod tests {
             expected.sort_unstable();
             expected.dedup();
             prop_assert_eq!(found, expected);
-        }
-
-        #[test]
-        fn rolling_is_hashing_anew(codes in prop::collection::vec(any::<u8>(), 1..200), k in 1usize..100) {
-            let mut rolled = Vec::new();
-            roll(&codes, k, |c| symbol(u32::from(c)), &mut rolled);
-            let anew: Vec<u64> = codes.windows(k.min(codes.len())).map(|run| {
-                run.iter().fold(0u64, |h, &c| h.rotate_left(1) ^ symbol(u32::from(c)))
-            }).collect();
-            prop_assert_eq!(rolled, anew);
         }
     }
 }

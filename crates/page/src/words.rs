@@ -1,9 +1,14 @@
 //! Single words as noise suppression sees them: numbers, dates, tokens, names of months, words that go with counters.
 
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A longer word is compared by its first bytes only.
 const MAX_WORD: usize = 48;
+/// No word that means something is longer.
+const LONGEST_MEANT: usize = 11;
 
 /// What the digits of a word make of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +30,31 @@ pub(crate) struct SmallWord {
     bytes: [u8; MAX_WORD],
     len: usize,
     cut: bool,
+    meaning: u8,
 }
+
+/// A month, a day of the week, half of the day, a unit of time.
+const TIME: u8 = 1;
+const MONTH: u8 = 2;
+/// Goes with numbers that come and go.
+const COUNTER: u8 = 4;
+/// Goes with dates.
+const DATED: u8 = 8;
+const AGO: u8 = 16;
+
+/// The words that mean something, by their bytes.
+static MEANINGS: LazyLock<HashMap<&'static [u8], u8, FixedState>> = LazyLock::new(|| {
+    let mut meanings: HashMap<&[u8], u8, FixedState> = HashMap::default();
+    let mut add = |word: &'static str, meaning: u8| *meanings.entry(word.as_bytes()).or_default() |= meaning;
+    MONTHS.iter().chain(&LONG_MONTHS).chain(&["sept"]).for_each(|word| add(word, TIME | MONTH));
+    // Days are cut to any length from three letters on.
+    DAYS.iter().for_each(|day| (3..=day.len()).for_each(|len| add(&day[..len], TIME)));
+    UNITS.iter().chain(&MANY_UNITS).chain(&OTHER_TIMES).for_each(|word| add(word, TIME));
+    COUNTERS.iter().for_each(|word| add(word, COUNTER));
+    DATE_WORDS.iter().for_each(|word| add(word, DATED));
+    add("ago", AGO);
+    meanings
+});
 
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -45,6 +74,8 @@ const LONG_MONTHS: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 const UNITS: [&str; 8] = ["second", "minute", "hour", "day", "week", "month", "year", "min"];
+const MANY_UNITS: [&str; 8] = ["seconds", "minutes", "hours", "days", "weeks", "months", "years", "mins"];
+const OTHER_TIMES: [&str; 6] = ["am", "pm", "utc", "gmt", "a", "an"];
 const COUNTERS: [&str; 22] = [
     "view",
     "views",
@@ -116,15 +147,19 @@ impl SmallWord {
         for (to, from) in bytes.iter_mut().zip(trimmed) {
             *to = from.to_ascii_lowercase();
         }
-        Self { bytes, len, cut: trimmed.len() > MAX_WORD }
+        let meaning = match bytes.get(..len) {
+            Some(text) if len <= LONGEST_MEANT => MEANINGS.get(text).copied().unwrap_or(0),
+            _ => 0,
+        };
+        Self { bytes, len, cut: trimmed.len() > MAX_WORD, meaning }
     }
 
     fn text(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    pub fn is(&self, word: &str) -> bool {
-        self.text() == word.as_bytes()
+    pub fn is_ago(&self) -> bool {
+        self.meaning & AGO != 0
     }
 
     pub fn hash(&self) -> u64 {
@@ -149,17 +184,21 @@ impl SmallWord {
 
     pub fn number_kind(&self) -> NumberKind {
         let text = self.text();
-        let digits = text.iter().filter(|b| b.is_ascii_digit()).count();
+        let (mut digits, mut letters, mut hexes, mut safe) = (0, 0, 0, 0);
+        for &b in text {
+            digits += usize::from(b.is_ascii_digit());
+            letters += usize::from(b.is_ascii_lowercase());
+            hexes += usize::from(matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+            safe += usize::from(matches!(b, b'+' | b'/' | b'=' | b'_' | b'-'));
+        }
         if digits == 0 {
             return NumberKind::None;
         }
-        let letters = text.iter().filter(|b| b.is_ascii_alphabetic()).count();
-        let hex = text.iter().all(u8::is_ascii_hexdigit);
-        let url_safe = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-');
+        let hex = hexes == text.len();
+        let url_safe = digits + letters + safe == text.len();
         if self.is_date() {
             NumberKind::Date
-        } else if letters > 0
-            && (hex && text.len() >= 8 || text.len() >= 16 && digits >= 3 && text.iter().all(url_safe))
+        } else if letters > 0 && (hex && text.len() >= 8 || text.len() >= 16 && digits >= 3 && url_safe)
             || self.cut
         {
             NumberKind::Token
@@ -210,34 +249,19 @@ impl SmallWord {
 
     /// A month, a day of the week, half of the day, a unit of time.
     pub fn names_time(&self) -> bool {
-        let text = self.text();
-        let short = |names: &[&str], least: usize| {
-            names.iter().any(|n| text.len() >= least && n.as_bytes().starts_with(text))
-        };
-        let unit =
-            UNITS.iter().any(|u| text == u.as_bytes() || text.strip_suffix(b"s") == Some(u.as_bytes()));
-        is_month(text)
-            || short(&DAYS, 3)
-            || unit
-            || matches!(text, b"am" | b"pm" | b"utc" | b"gmt" | b"a" | b"an")
+        self.meaning & TIME != 0
     }
 
     pub fn is_counter_word(&self) -> bool {
-        COUNTERS.iter().any(|w| self.is(w))
+        self.meaning & COUNTER != 0
     }
 
     pub fn is_date_word(&self) -> bool {
-        DATE_WORDS.iter().any(|w| self.is(w))
+        self.meaning & DATED != 0
     }
-}
-
-fn is_month(text: &[u8]) -> bool {
-    MONTHS.iter().any(|m| text == m.as_bytes())
-        || LONG_MONTHS.iter().any(|m| text == m.as_bytes())
-        || text == b"sept"
 }
 
 /// Whether a line names a month.
 pub(crate) fn names_month(line: &str) -> bool {
-    line.split_ascii_whitespace().any(|w| is_month(SmallWord::new(w).text()))
+    line.split_ascii_whitespace().any(|w| SmallWord::new(w).meaning & MONTH != 0)
 }

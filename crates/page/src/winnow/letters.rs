@@ -3,52 +3,78 @@
 use crate::swar;
 use std::sync::LazyLock;
 
-/// Codes handled at a time, in buffers that stay near.
-pub(super) const CHUNK: usize = 256;
+/// The letters of a text if all of them are ASCII, which they are in most texts with curly quotes and dashes too.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Letters {
+    /// Filled up to `len`; never shrinks.
+    codes: Vec<u8>,
+    len: usize,
+    /// The text in small letters with zeros for what is dropped; never shrinks.
+    small: Vec<u8>,
+}
 
-/// What becomes of an ASCII character: its small form, or 0 if it is dropped.
-static SMALL: [u8; 128] = {
-    let mut table = [0u8; 128];
-    let mut c = 0u8;
-    while c < 128 {
-        if c.is_ascii_alphanumeric() {
-            table[c as usize] = c.to_ascii_lowercase();
+/// Bytes written at a time: eight letters, each at most seven behind the first.
+const ROOM: usize = 16;
+
+impl Letters {
+    /// Reads a text; false if a letter beyond ASCII was met, so that the codes are not all.
+    pub fn read(&mut self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        if self.small.len() < bytes.len() {
+            self.small.resize(bytes.len(), 0);
+            self.codes.resize(bytes.len() + ROOM, 0);
         }
-        c += 1;
+        for (to, &from) in self.small.iter_mut().zip(bytes) {
+            let small = from | 0x20;
+            let counts = (small.wrapping_sub(b'a') < 26) | (from.wrapping_sub(b'0') < 10);
+            *to = if counts { small } else { 0 };
+        }
+        self.len = gather(self.small.get(..bytes.len()).unwrap_or(b""), &mut self.codes);
+        no_wide_letter(text)
     }
-    table
-};
 
-/// The kept characters if all of them are ASCII, which they are in most texts with curly quotes and dashes too.
-pub(super) fn keep_narrow(text: &str, out: &mut Vec<u8>) -> bool {
-    out.clear();
-    out.reserve(text.len());
+    pub fn codes(&self) -> &[u8] {
+        self.codes.get(..self.len).unwrap_or(b"")
+    }
+}
+
+/// Moves what is not zero together, without a branch per byte: each goes where the number of those before it says. What is
+/// dropped is written over by the next.
+#[inline(never)]
+fn gather(small: &[u8], codes: &mut [u8]) -> usize {
+    let mut len = 0;
+    let (words, tail) = small.as_chunks::<8>();
+    for word in words {
+        let kept = swar::zeros(u64::from_le_bytes(*word)) ^ swar::HIGH;
+        // Byte n: how many of the bytes up to n are kept.
+        let counts = (kept >> 7).wrapping_mul(swar::ONES);
+        let before = (counts << 8).to_le_bytes();
+        let Some(room) = codes.get_mut(len..).and_then(|rest| rest.first_chunk_mut::<ROOM>()) else { break };
+        for (&byte, place) in word.iter().zip(before) {
+            room[place as usize % ROOM] = byte;
+        }
+        len += (counts >> 56) as usize;
+    }
+    for &byte in tail {
+        if let Some(place) = codes.get_mut(len) {
+            *place = byte;
+            len += usize::from(byte != 0);
+        }
+    }
+    len
+}
+
+/// Whether all characters beyond ASCII are dropped.
+fn no_wide_letter(text: &str) -> bool {
     let mut rest = text;
     loop {
-        let ascii = swar::ascii_prefix(rest.as_bytes());
-        let (narrow, tail) = rest.split_at(ascii);
-        keep_ascii(narrow.as_bytes(), out);
-        let mut chars = tail.chars();
+        rest = rest.get(swar::ascii_prefix(rest.as_bytes())..).unwrap_or("");
+        let mut chars = rest.chars();
         match chars.next() {
             None => return true,
             Some(c) if small_form(c) != 0 => return false,
             Some(_) => rest = chars.as_str(),
         }
-    }
-}
-
-/// The kept characters, without a branch per byte: what is dropped is written over by the next.
-fn keep_ascii(bytes: &[u8], out: &mut Vec<u8>) {
-    let mut kept = [0u8; CHUNK];
-    // One less than the buffer holds, so that the count fits a byte.
-    for chunk in bytes.chunks(CHUNK - 1) {
-        let mut n = 0u8;
-        for &byte in chunk {
-            let small = SMALL[(byte & 127) as usize];
-            kept[n as usize] = small;
-            n = n.wrapping_add(u8::from(small != 0));
-        }
-        out.extend_from_slice(&kept[..n as usize]);
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 
 use anyhow::{Context, Result, bail};
-use lycosa_page::{Extent, HostTemplate, PictureMark, Signal, Verdict, WinnowConfig};
+use lycosa_page::{Extent, HostTemplate, PictureMark, Place, Signal, Verdict, WinnowConfig};
 use serde::{Deserialize, Serialize};
 
 use super::reading::Reading;
@@ -41,6 +41,7 @@ struct Answer<'a> {
     share: Option<f64>,
     extent: Option<Extent>,
     text_changed: bool,
+    place: Option<Place>,
     /// Lines that differ without being news.
     noise_lines: u32,
     #[serde(flatten)]
@@ -139,6 +140,7 @@ fn judge<'p>(
         share: None,
         extent: None,
         text_changed: false,
+        place: None,
         noise_lines: 0,
         scores: None,
     };
@@ -156,6 +158,7 @@ fn judge<'p>(
         share: Some(found.share),
         extent: Some(found.extent),
         text_changed: found.text_changed,
+        place: found.place,
         noise_lines: found.noise_lines,
         scores: Some(Scores::of(&readings.0, &readings.1)),
         ..answer

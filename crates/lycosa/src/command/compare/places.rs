@@ -1,6 +1,6 @@
 //! Where two pages differ: tags, nodes and lines by name.
 
-use lycosa_page::{Comparison, LevelChanges};
+use lycosa_page::{Comparison, LevelChanges, LevelTable};
 use serde::Serialize;
 
 use super::reading::Reading;
@@ -46,19 +46,20 @@ pub struct Nodes {
 impl Nodes {
     /// Of the pages that were signed last.
     pub fn of(old: &Reading, new: &Reading) -> Self {
-        let LevelChanges { added, removed, altered, .. } =
-            old.judger.level_table().changes(new.judger.level_table());
+        let table = |reading: &Reading| reading.judger.level_table(&reading.page);
+        let (old_table, new_table) = (table(old), table(new));
+        let LevelChanges { added, removed, altered, .. } = old_table.changes(&new_table);
         let (old_names, new_names) = (names(old), names(new));
         Self {
-            added: named(new, &new_names, &added),
-            removed: named(old, &old_names, &removed),
-            altered: named(new, &new_names, &altered),
+            added: named(&new_table, &new_names, &added),
+            removed: named(&old_table, &old_names, &removed),
+            altered: named(&new_table, &new_names, &altered),
         }
     }
 }
 
-fn named(reading: &Reading, names: &[&str], ids: &[u32]) -> Vec<Node> {
-    let rows = &reading.judger.level_table().rows;
+fn named(table: &LevelTable, names: &[&str], ids: &[u32]) -> Vec<Node> {
+    let rows = &table.rows;
     let node = |&id: &u32| {
         let at = (id as usize).checked_sub(1)?;
         Some(Node { id, level: rows.get(at)?.level, tag: (*names.get(at)?).to_owned() })

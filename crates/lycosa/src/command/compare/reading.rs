@@ -46,10 +46,11 @@ impl Reading {
         source
     }
 
-    /// Scans and signs a file; the digest of its main content is left out.
+    /// Scans and signs a file, with its main content if it is a page that has one.
     pub fn sign_file(&mut self, path: &str, body: &[u8]) -> Signatures {
         let source = self.scan(kind_of_file(path, body), body, None);
-        self.judger.sign(&source, &self.page, None)
+        let main = self.contents.main_text(&source, &self.page);
+        self.judger.sign(&source, &self.page, Some(main.as_str()).filter(|main| !main.is_empty()))
     }
 
     /// The main content of the page last scanned.

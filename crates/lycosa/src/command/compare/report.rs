@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use lycosa_page::{Comparison, Extent, HostTemplate, Signal, Signatures, Verdict, compare};
+use lycosa_page::{Comparison, Extent, HostTemplate, Place, Signal, Signatures, Verdict, compare};
 use serde::Serialize;
 
 use super::places::{FirstTag, Line, Node, Nodes, changed_lines};
@@ -30,6 +30,8 @@ pub struct Report<'a> {
     share: f64,
     extent: Extent,
     text_changed: bool,
+    /// Whether the article itself changed or what stands around it; null where there is none.
+    place: Option<Place>,
     first_tag: Option<FirstTag>,
     /// Levels (from 1) that differ.
     levels: Vec<u32>,
@@ -66,6 +68,7 @@ impl<'a> Report<'a> {
             share: found.share,
             extent: found.extent,
             text_changed: found.text_changed,
+            place: found.place,
             first_tag: found.first_tag.map(|number| FirstTag::of(number, before, after)),
             levels: found.levels,
             nodes: Nodes::of(before, after),
@@ -85,6 +88,12 @@ impl<'a> Report<'a> {
         table.row("signal", word(self.signal));
         table.row("share", format!("{:.3} of the text's shingles in common", self.share));
         table.row("extent", word(self.extent));
+        let place = match self.place {
+            Some(Place::MainContent) => "in the main content",
+            Some(Place::AroundMainContent) => "around the main content",
+            None => "",
+        };
+        table.row_if_any("where", place);
         if let Some(tag) = &self.first_tag {
             let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "nothing".to_owned());
             let names = format!("{} before, {} now", name(&tag.old), name(&tag.new));
