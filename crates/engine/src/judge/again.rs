@@ -47,7 +47,7 @@ impl Earlier {
         let Some(record) = store.url(id)? else { return Ok(None) };
         let bytes = store.signatures(id)?.unwrap_or_default();
         let picture = pictures::decode(&bytes);
-        let signatures = if picture.is_none() { StoredSignatures::decode(&bytes) } else { None };
+        let signatures = if picture.is_none() { StoredSignatures::decode(&bytes).ok() } else { None };
         Ok(Some(Self { record, course: store.course(id)?, signatures, picture }))
     }
 
