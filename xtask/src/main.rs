@@ -15,6 +15,7 @@ mod program;
 mod setup;
 mod site;
 mod tidy;
+mod version_pairs;
 mod workspace;
 
 use std::path::PathBuf;
@@ -69,6 +70,8 @@ enum Task {
     },
     /// One web crawled in every order: how soon each gathers the rank of its pages
     Orders(orders::OrdersArgs),
+    /// Judge two versions of real documentation as two visits, against a plain oracle
+    VersionPairs,
     /// Run one program and write down what it cost (the benchmark uses it)
     #[command(hide = true)]
     Measure {
@@ -112,6 +115,7 @@ fn run(task: Task) -> Result<bool> {
         }
         Task::Bench(args) => return bench::run(&workspace, &args).map(|()| true),
         Task::Orders(args) => return orders::run(&workspace, &args).map(|()| true),
+        Task::VersionPairs => return version_pairs::run(&workspace),
         Task::Measure { limit_seconds, out, line } => {
             measure::run(&line, Duration::try_from_secs_f64(limit_seconds)?, &out)?;
             return Ok(true);

@@ -17,7 +17,7 @@
 //! of the index. The file is as old as `log_bytes` says: [`LinkIndex::open_current`] makes it anew when the log has grown.
 //!
 //! Why a format of our own and not the `webgraph` crate: that one brings 154 packages, memory maps and `unsafe`, and wants the
-//! transpose for ranking. Gaps in bytes take about twice its space, need no more memory than the nodes do, and are read as a
+//! transpose for ranking. Gaps in bytes need no more memory than the nodes do, and are read as a
 //! stream at the speed of the disk.
 
 mod build;

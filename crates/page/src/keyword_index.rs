@@ -1,62 +1,75 @@
 //! Finding pages with nearly the same keyword counts without comparing against every page.
 //!
-//! A page's counts are taken as a set: its first `spider`, its second `spider`, and so on. Common members among all of
-//! both are then the common counts among all counts, so the smallest hashes of the set lead to alike pages just as
-//! minutiae do, through the same [`PrintIndex`]. What is found that way is judged by the cosine of the [`HEAVIEST`]
-//! counts of both, the measure of the method. Memory is fixed by the capacity: [`KeywordIndex::BYTES_PER_PAGE`] each.
+//! Whether a list of counts lies on one side of a random plane or on the other is a bit, and the smaller the angle between
+//! two lists, the more bits they share: of [`BANDS`] × [`BAND_BITS`] planes, the share on whose same side two lists lie tells
+//! the cosine between them to about 0.01. The bits are all that is kept of a page. [`BAND_BITS`] of them together are a
+//! value that leads to the page through a [`PrintIndex`]: lists with a cosine of 0.95 share one of the [`BANDS`] values
+//! in 99 of 100 cases. Memory is fixed by the capacity: [`KeywordIndex::BYTES_PER_PAGE`] each.
 
-use super::keywords::{Keywords, cosine};
-use super::print_index::{Candidate, Print, PrintIndex};
+use super::keywords::Keywords;
+use super::print_index::{Candidate, Print, PrintIndex, Shape};
 use serde::{Deserialize, Serialize};
 
-/// Keywords whose counts are kept of a page: the most frequent.
-pub const HEAVIEST: usize = 48;
-/// Counts in common, as estimated, below which two pages are not compared.
-const LEAST_IN_COMMON: f64 = 0.4;
-/// Candidates that are compared.
-const MAX_COMPARED: usize = 64;
-/// Times that one word counts as a member of the set.
-const MAX_MEMBERS: u16 = 64;
+/// Values that lead to a page.
+pub const BANDS: usize = 48;
+/// Planes of one value.
+pub const BAND_BITS: usize = 20;
+/// A word counts at most so often: 256 words then fit the sums.
+const MAX_COUNT: u16 = 127;
+/// Sums are made eight at a time.
+const LANES: usize = 8;
+const BYTES: usize = BANDS * BAND_BITS / LANES;
+
+const SHAPE: Shape = Shape { sketch: BANDS, features: BANDS, postings: 64, candidates: 2048, slots: 80 };
 
 /// What is kept of a page for the method of keyword counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeywordPrint {
-    /// The smallest hashes of the set, sorted.
-    sketch: Vec<u32>,
-    /// The most frequent keywords, sorted, with their counts.
-    heaviest: Vec<(u32, u16)>,
+    /// [`BAND_BITS`] bits each; none of a page without keywords.
+    bands: Vec<u32>,
 }
 
 impl KeywordPrint {
     pub fn of(keywords: &Keywords) -> Self {
-        let counts = keywords.counts();
-        let members = counts.iter().flat_map(|&(key, count)| {
-            (1..=count.min(MAX_MEMBERS)).map(move |n| mixed(u64::from(key) << 16 | u64::from(n)))
-        });
-        let sketch = Print::new(0, &members.collect::<Vec<u64>>()).sketch;
-        let mut heaviest = counts.to_vec();
-        if heaviest.len() > HEAVIEST {
-            heaviest
-                .select_nth_unstable_by_key(HEAVIEST - 1, |&(key, count)| (std::cmp::Reverse(count), key));
-            heaviest.truncate(HEAVIEST);
+        if keywords.is_empty() {
+            return Self::default();
         }
-        heaviest.sort_unstable();
-        Self { sketch, heaviest }
+        let mut sums = [[0i16; LANES]; BYTES];
+        for &(key, count) in keywords.counts() {
+            let count = count.min(MAX_COUNT) as i16;
+            for (word, sums) in sums.chunks_mut(8).enumerate() {
+                let sides = mixed(u64::from(key) << 32 | word as u64).to_le_bytes();
+                for (sums, side) in sums.iter_mut().zip(sides) {
+                    for (sum, sign) in sums.iter_mut().zip(&SIGNS[side as usize]) {
+                        *sum = sum.wrapping_add(sign * count);
+                    }
+                }
+            }
+        }
+        let bits: Vec<bool> = sums.iter().flatten().map(|&sum| sum > 0).collect();
+        let bands = bits.chunks_exact(BAND_BITS);
+        Self {
+            bands: bands.map(|bits| bits.iter().fold(0, |band, &bit| band << 1 | u32::from(bit))).collect(),
+        }
     }
 
-    /// Cosine of the angle between the counts that are kept.
+    /// The cosine of the angle between the counts of two pages, as the shared bits tell it.
     pub fn similarity(&self, other: &Self) -> f64 {
-        cosine(&self.heaviest, &other.heaviest)
+        cosine(&self.bands, &other.bands)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.heaviest.is_empty()
+        self.bands.is_empty()
     }
 
-    /// Cut to what an index holds, whatever storage brought.
-    fn bounded(mut self) -> Self {
-        self.heaviest.truncate(HEAVIEST);
-        self
+    /// The values that lead to the page, sorted.
+    fn values(&self) -> Vec<u32> {
+        let value =
+            |(band, &bits): (usize, &u32)| (mixed((band as u64) << 32 | u64::from(bits)) >> 32) as u32;
+        let mut values: Vec<u32> = self.bands.iter().take(BANDS).enumerate().map(value).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
     }
 }
 
@@ -64,21 +77,20 @@ impl KeywordPrint {
 #[derive(Debug, Clone)]
 pub struct KeywordIndex {
     index: PrintIndex,
-    /// By number, modulo the capacity.
-    heaviest: Vec<Vec<(u32, u16)>>,
+    /// By number, modulo the capacity; [`BANDS`] each.
+    bands: Vec<u32>,
     capacity: usize,
     next: u64,
 }
 
 impl KeywordIndex {
     /// Memory per page of capacity, all told.
-    pub const BYTES_PER_PAGE: usize =
-        PrintIndex::BYTES_PER_PAGE + HEAVIEST * size_of::<(u32, u16)>() + size_of::<Vec<(u32, u16)>>();
+    pub const BYTES_PER_PAGE: usize = SHAPE.bytes_per_page() + 4 * BANDS;
 
     /// An index for `capacity` pages (at least one).
     pub fn new(capacity: usize) -> Self {
-        let index = PrintIndex::new(capacity);
-        Self { capacity: index.capacity(), index, heaviest: Vec::new(), next: 0 }
+        let index = PrintIndex::with_shape(capacity, SHAPE);
+        Self { capacity: index.capacity(), index, bands: Vec::new(), next: 0 }
     }
 
     pub fn len(&self) -> usize {
@@ -93,25 +105,26 @@ impl KeywordIndex {
     pub fn insert(&mut self, print: &KeywordPrint) -> u64 {
         let number = self.next;
         self.next += 1;
-        let KeywordPrint { sketch, mut heaviest } = print.clone().bounded();
-        heaviest.shrink_to_fit();
-        let slot = number as usize % self.capacity;
-        match self.heaviest.get_mut(slot) {
-            Some(place) => *place = heaviest,
-            None => self.heaviest.push(heaviest),
+        let from = number as usize % self.capacity * BANDS;
+        if self.bands.len() < from + BANDS {
+            self.bands.resize(from + BANDS, 0);
         }
-        self.index.insert(&Print { id: number, sketch });
+        self.bands[from..from + BANDS].fill(0);
+        for (to, &bits) in self.bands[from..from + BANDS].iter_mut().zip(&print.bands) {
+            *to = bits;
+        }
+        self.index.insert(&Print { id: number, sketch: print.values() });
         number
     }
 
     /// Pages whose counts are alike by at least `least`, best first, at most `most` of them.
     pub fn lookup(&mut self, print: &KeywordPrint, least: f64, most: usize) -> Vec<Candidate> {
-        let query = Print { id: 0, sketch: print.sketch.clone() };
-        let mut found = self.index.lookup(&query, LEAST_IN_COMMON, MAX_COMPARED);
+        let query = Print { id: 0, sketch: print.values() };
+        let mut found = self.index.lookup(&query, 0.0, SHAPE.candidates);
         for candidate in &mut found {
-            let slot = candidate.id as usize % self.capacity;
-            candidate.resemblance =
-                self.heaviest.get(slot).map_or(0.0, |other| cosine(&print.heaviest, other));
+            let from = candidate.id as usize % self.capacity * BANDS;
+            let other = self.bands.get(from..from + BANDS).unwrap_or(&[]);
+            candidate.resemblance = cosine(&print.bands, other);
         }
         found.retain(|candidate| candidate.resemblance >= least);
         found.sort_unstable_by(|a, b| b.resemblance.total_cmp(&a.resemblance).then(a.id.cmp(&b.id)));
@@ -120,16 +133,41 @@ impl KeywordIndex {
     }
 }
 
+/// The angle is the share of planes that lie between the two.
+fn cosine(a: &[u32], b: &[u32]) -> f64 {
+    if a.len() != b.len() || a.is_empty() {
+        return f64::from(a.is_empty() && b.is_empty());
+    }
+    let differ: u32 = a.iter().zip(b).map(|(x, y)| (x ^ y).count_ones()).sum();
+    (std::f64::consts::PI * f64::from(differ) / (a.len() * BAND_BITS) as f64).cos().max(0.0)
+}
+
+/// The signs that eight bits stand for.
+static SIGNS: [[i16; LANES]; 256] = {
+    let mut signs = [[0; LANES]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut lane = 0;
+        while lane < LANES {
+            signs[byte][lane] = if byte >> lane & 1 == 1 { 1 } else { -1 };
+            lane += 1;
+        }
+        byte += 1;
+    }
+    signs
+};
+
 fn mixed(value: u64) -> u64 {
-    let x = (value ^ (value >> 31)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    let x = (value ^ (value >> 31)).wrapping_add(0x9e37_79b9_7f4a_7c15).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ (x >> 32)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A text of its own: `common` words that all texts share and `own` ones.
+    /// A text with words that all texts share and `own` ones.
     fn text(seed: usize, own: usize) -> String {
         let word = |n: usize| format!("w{}x{}", n % 89, n * n % 97);
         let common = (0..60).map(|n| word(n % 20));
@@ -152,7 +190,16 @@ mod tests {
             let found = index.lookup(&print(&edited), 0.95, 1);
             assert_eq!(found.first().map(|c| c.id), Some(seed as u64));
         }
-        assert_eq!(index.lookup(&print("wholly different words here"), 0.5, 4), []);
+        assert_eq!(index.lookup(&print("wholly different words here"), 0.9, 4), []);
+    }
+
+    #[test]
+    fn shared_bits_tell_the_cosine() {
+        for other in [10, 60, 150, 290] {
+            let (a, b) = (text(1, 300), format!("{} {}", text(1, 300 - other), text(2, other)));
+            let exact = Keywords::of(&a, None).similarity(&Keywords::of(&b, None));
+            assert!((print(&a).similarity(&print(&b)) - exact).abs() < 0.1, "{other} {exact}");
+        }
     }
 
     #[test]
@@ -160,21 +207,19 @@ mod tests {
         let mut index = KeywordIndex::new(8);
         let numbers: Vec<u64> = (0..20).map(|seed| index.insert(&print(&text(seed, 200)))).collect();
         assert_eq!((index.len(), numbers[19]), (8, 19));
-        let mut find = |seed: usize| index.lookup(&print(&text(seed, 200)), 0.99, 1).first().map(|c| c.id);
+        let mut find = |seed: usize| index.lookup(&print(&text(seed, 200)), 0.999, 1).first().map(|c| c.id);
         assert_eq!((find(19), find(12), find(3)), (Some(19), Some(12), None));
     }
 
     #[test]
     fn prints_are_bounded_and_stored() {
-        let many: String = (0..4000).map(|n| format!("word{n}y ").repeat(1 + n % 3)).collect();
-        let kept = print(&many);
-        assert!(kept.heaviest.len() == HEAVIEST && kept.heaviest.iter().all(|c| c.1 == 3));
+        let kept = print(&text(5, 4000));
+        assert!(kept.bands.len() == BANDS && kept.bands.iter().all(|b| *b < 1 << BAND_BITS));
         let packed = postcard::to_stdvec(&kept).unwrap();
         assert_eq!(postcard::from_bytes::<KeywordPrint>(&packed).unwrap(), kept);
         assert!(print("the of").is_empty());
-        let huge = KeywordPrint { sketch: vec![1; 900], heaviest: vec![(1, 1); 900] };
         let mut index = KeywordIndex::new(2);
-        index.insert(&huge);
-        assert_eq!(index.heaviest[0].len(), HEAVIEST);
+        index.insert(&KeywordPrint { bands: vec![1; 900] });
+        assert_eq!((index.bands.len(), index.lookup(&print("the of"), 0.5, 1)), (BANDS, Vec::new()));
     }
 }

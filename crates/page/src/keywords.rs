@@ -98,7 +98,7 @@ pub(crate) fn is_stop_word(word: &[u8]) -> bool {
 }
 
 /// Cosine of the angle between two lists of counts, sorted by key.
-pub(crate) fn cosine(a: &[(u32, u16)], b: &[(u32, u16)]) -> f64 {
+fn cosine(a: &[(u32, u16)], b: &[(u32, u16)]) -> f64 {
     let norm =
         |counts: &[(u32, u16)]| counts.iter().map(|&(_, n)| f64::from(n) * f64::from(n)).sum::<f64>().sqrt();
     let (mut i, mut j, mut product) = (0, 0, 0.0);

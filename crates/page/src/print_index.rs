@@ -18,6 +18,37 @@ pub const MAX_POSTINGS: usize = 12;
 const MAX_CANDIDATES: usize = 512;
 /// Slots of the table per page.
 const SLOTS_PER_PAGE: usize = 20;
+
+/// How much an index keeps of a page and how it leads to it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// Values kept of a page.
+    pub sketch: usize,
+    /// Of them, how many lead to it.
+    pub features: usize,
+    /// Pages that one value leads to.
+    pub postings: usize,
+    /// Candidates compared in one look-up.
+    pub candidates: usize,
+    /// Slots of the table per page.
+    pub slots: usize,
+}
+
+impl Shape {
+    /// For minutiae.
+    const MINUTIAE: Shape = Shape {
+        sketch: SKETCH,
+        features: FEATURES,
+        postings: MAX_POSTINGS,
+        candidates: MAX_CANDIDATES,
+        slots: SLOTS_PER_PAGE,
+    };
+
+    /// Memory per page of capacity.
+    pub const fn bytes_per_page(&self) -> usize {
+        8 + 4 * self.sketch + 8 * self.slots
+    }
+}
 /// Slots looked at for one minutia.
 const MAX_PROBES: usize = 128;
 
@@ -56,9 +87,10 @@ pub struct Candidate {
 /// The index.
 #[derive(Debug, Clone)]
 pub struct PrintIndex {
+    shape: Shape,
     capacity: usize,
     ids: Vec<u64>,
-    /// [`SKETCH`] values per page, the unused ones `u32::MAX`.
+    /// The same number of values per page, the unused ones `u32::MAX`.
     sketches: Vec<u32>,
     /// Minutia and page plus one; zero is free.
     slots: Vec<(u32, u32)>,
@@ -69,16 +101,21 @@ pub struct PrintIndex {
 
 impl PrintIndex {
     /// Memory per page of capacity, all told.
-    pub const BYTES_PER_PAGE: usize = 8 + 4 * SKETCH + 8 * SLOTS_PER_PAGE;
+    pub const BYTES_PER_PAGE: usize = Shape::MINUTIAE.bytes_per_page();
 
     /// An index for `capacity` pages (at least one).
     pub fn new(capacity: usize) -> Self {
-        let capacity = capacity.clamp(1, u32::MAX as usize / SLOTS_PER_PAGE);
+        Self::with_shape(capacity, Shape::MINUTIAE)
+    }
+
+    pub(crate) fn with_shape(capacity: usize, shape: Shape) -> Self {
+        let capacity = capacity.clamp(1, u32::MAX as usize / shape.slots);
         Self {
+            shape,
             capacity,
             ids: Vec::new(),
             sketches: Vec::new(),
-            slots: vec![(0, 0); capacity * SLOTS_PER_PAGE],
+            slots: vec![(0, 0); capacity * shape.slots],
             oldest: 0,
             found: Vec::new(),
         }
@@ -110,7 +147,7 @@ impl PrintIndex {
     pub fn insert(&mut self, print: &Print) {
         let page = if self.ids.len() < self.capacity {
             self.ids.push(print.id);
-            self.sketches.resize(self.ids.len() * SKETCH, u32::MAX);
+            self.sketches.resize(self.ids.len() * self.shape.sketch, u32::MAX);
             self.ids.len() - 1
         } else {
             let page = self.oldest;
@@ -118,15 +155,16 @@ impl PrintIndex {
             self.ids[page] = print.id;
             page
         };
-        let kept = &mut self.sketches[page * SKETCH..(page + 1) * SKETCH];
+        let size = self.shape.sketch;
+        let kept = &mut self.sketches[page * size..(page + 1) * size];
         kept.fill(u32::MAX);
         for (to, &from) in kept.iter_mut().zip(&print.sketch) {
             *to = from;
         }
         let mut placed = 0;
-        for &value in print.sketch.iter().take(SKETCH) {
+        for &value in print.sketch.iter().take(size) {
             placed += usize::from(self.place(value, page));
-            if placed == FEATURES {
+            if placed == self.shape.features {
                 break;
             }
         }
@@ -136,9 +174,9 @@ impl PrintIndex {
     pub fn lookup(&mut self, print: &Print, least: f64, most: usize) -> Vec<Candidate> {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        for &value in print.sketch.iter().take(SKETCH) {
+        for &value in print.sketch.iter().take(self.shape.sketch) {
             self.follow(value, &mut found);
-            if found.len() >= MAX_CANDIDATES {
+            if found.len() >= self.shape.candidates {
                 break;
             }
         }
@@ -148,7 +186,7 @@ impl PrintIndex {
             .iter()
             .map(|&page| Candidate {
                 id: self.ids[page as usize],
-                resemblance: resemblance(&print.sketch, self.sketch(page as usize)),
+                resemblance: resemblance(&print.sketch, self.sketch(page as usize), self.shape.sketch),
             })
             .filter(|c| c.resemblance >= least)
             .collect();
@@ -159,7 +197,7 @@ impl PrintIndex {
     }
 
     fn sketch(&self, page: usize) -> &[u32] {
-        &self.sketches[page * SKETCH..(page + 1) * SKETCH]
+        &self.sketches[page * self.shape.sketch..(page + 1) * self.shape.sketch]
     }
 
     /// A slot is alive while its page still holds the value: no entry needs to be deleted.
@@ -189,7 +227,7 @@ impl PrintIndex {
             }
             if slot.0 == value && self.is_alive(slot) {
                 postings += 1;
-                if postings == MAX_POSTINGS {
+                if postings == self.shape.postings {
                     return false;
                 }
             } else if free.is_none() && !self.is_alive(slot) {
@@ -220,14 +258,14 @@ impl PrintIndex {
 }
 
 /// Estimated resemblance: common values among the smallest of both.
-fn resemblance(a: &[u32], b: &[u32]) -> f64 {
+fn resemblance(a: &[u32], b: &[u32], size: usize) -> f64 {
     let known = |s: &[u32]| s.iter().take_while(|&&v| v != u32::MAX).count();
     let (a, b) = (&a[..known(a)], &b[..known(b)]);
     let (mut i, mut j, mut common, mut seen) = (0, 0, 0u32, 0usize);
-    while seen < SKETCH {
+    while seen < size {
         let (x, y) = (a.get(i), b.get(j));
         // Beyond the end of a full sketch nothing is known.
-        if (x.is_none() && (y.is_none() || a.len() >= SKETCH)) || (y.is_none() && b.len() >= SKETCH) {
+        if (x.is_none() && (y.is_none() || a.len() >= size)) || (y.is_none() && b.len() >= size) {
             break;
         }
         let (x, y) = (x.copied().unwrap_or(u32::MAX), y.copied().unwrap_or(u32::MAX));
