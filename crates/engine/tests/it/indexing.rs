@@ -43,6 +43,8 @@ fn done(id: UrlId, record: UrlRecord) -> Done {
         rank: Rank { priority: 0, sequence: 0 },
         record,
         signatures: None,
+        revisit: true,
+        course: None,
     }
 }
 
