@@ -27,9 +27,13 @@ with open(queries, encoding="utf-8") as lines:
     asked = [line.rstrip("\n").split("\t") for line in lines]
 began = time.time()
 for kind, _, query in asked:
-    started = time.perf_counter()
-    db.execute(ask, (query,)).fetchall()
-    times.setdefault(kind, []).append((time.perf_counter() - started) * 1000)
+    tries = []
+    for _ in range(4):
+        started = time.perf_counter()
+        db.execute(ask, (query,)).fetchall()
+        tries.append((time.perf_counter() - started) * 1000)
+    # Once to warm up, then the quickest of three, as for us.
+    times.setdefault(kind, []).append(min(tries[1:]))
     if time.time() - began > limit:
         break
 print(f"SQLite {sqlite3.sqlite_version} FTS5")

@@ -185,12 +185,15 @@ impl SegmentCollector for SegmentRank {
         let mut harvest = Harvest { hits: self.best.sorted(), scores: self.scores, ..Harvest::default() };
         for (names, facet) in harvest.facets.iter_mut().zip(self.facets) {
             let Some(column) = facet.column else { continue };
-            for (value, count) in facet.counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
-                let mut name = String::new();
-                // A value that cannot be read back is counted under the empty name.
-                let _ = column.ord_to_str(value as u64, &mut name);
-                *names.entry(name).or_default() += count;
-            }
+            let met: Vec<(u64, u64)> = (0..).zip(facet.counts).filter(|(_, count)| *count > 0).collect();
+            let places: Vec<u64> = met.iter().map(|(place, _)| *place).collect();
+            let mut counts = met.iter().map(|(_, count)| *count);
+            // All names in one pass: looking each up by itself took longer than the search. A dictionary that cannot be
+            // read has no names to tell.
+            let _ = column.dictionary().sorted_ords_to_term_cb(&places, |name| {
+                let name = String::from_utf8_lossy(name).into_owned();
+                *names.entry(name).or_default() += counts.next().unwrap_or_default();
+            });
         }
         harvest
     }

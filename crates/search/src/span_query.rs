@@ -173,12 +173,12 @@ impl Scorer for SpanScorer {
     }
 }
 
-/// A [`SpanNode`] in one segment.
+/// A [`SpanNode`] in one segment. Buffers are kept from page to page.
 enum Cursor {
-    Terms(Vec<SegmentPostings>),
-    Phrase(Vec<Cursor>),
+    Terms { postings: Vec<SegmentPostings>, places: Vec<u32> },
+    Phrase { parts: Vec<Cursor>, buffers: [Vec<Span>; 2] },
     Any(Vec<Cursor>),
-    Near(u32, Box<[Cursor; 2]>),
+    Near { distance: u32, pair: Box<[Cursor; 2]>, buffers: [Vec<Span>; 2], edges: [Vec<u32>; 2] },
 }
 
 impl Cursor {
@@ -191,7 +191,7 @@ impl Cursor {
                 for term in terms {
                     postings.extend(inverted.read_postings(term, IndexRecordOption::WithFreqsAndPositions)?);
                 }
-                (!postings.is_empty()).then_some(Self::Terms(postings))
+                (!postings.is_empty()).then_some(Self::Terms { postings, places: Vec::new() })
             }
             SpanNode::Phrase(parts) => {
                 let mut cursors = Vec::new();
@@ -199,7 +199,7 @@ impl Cursor {
                     let Some(cursor) = Self::open(part, field, reader)? else { return Ok(None) };
                     cursors.push(cursor);
                 }
-                (!cursors.is_empty()).then_some(Self::Phrase(cursors))
+                (!cursors.is_empty()).then_some(Self::Phrase { parts: cursors, buffers: Default::default() })
             }
             SpanNode::Any(parts) => {
                 let mut cursors = Vec::new();
@@ -210,7 +210,12 @@ impl Cursor {
             }
             SpanNode::Near { distance, left, right } => {
                 match (Self::open(left, field, reader)?, Self::open(right, field, reader)?) {
-                    (Some(left), Some(right)) => Some(Self::Near(*distance, Box::new([left, right]))),
+                    (Some(left), Some(right)) => Some(Self::Near {
+                        distance: *distance,
+                        pair: Box::new([left, right]),
+                        buffers: Default::default(),
+                        edges: Default::default(),
+                    }),
                     _ => None,
                 }
             }
@@ -220,7 +225,7 @@ impl Cursor {
     /// The first page from `target` on that may have a span.
     fn seek(&mut self, target: DocId) -> DocId {
         match self {
-            Self::Terms(postings) => {
+            Self::Terms { postings, .. } => {
                 let mut first = TERMINATED;
                 for posting in postings {
                     let doc = if posting.doc() < target { posting.seek(target) } else { posting.doc() };
@@ -231,43 +236,46 @@ impl Cursor {
             Self::Any(cursors) => {
                 cursors.iter_mut().map(|cursor| cursor.seek(target)).min().unwrap_or(TERMINATED)
             }
-            Self::Phrase(cursors) => seek_all(cursors, target),
-            Self::Near(_, pair) => seek_all(&mut pair[..], target),
+            Self::Phrase { parts, .. } => seek_all(parts, target),
+            Self::Near { pair, .. } => seek_all(&mut pair[..], target),
         }
     }
 
     /// Appends the spans in a page that [`Cursor::seek`] has gone to.
     fn spans(&mut self, doc: DocId, out: &mut Vec<Span>) {
         match self {
-            Self::Terms(postings) => {
-                let mut places = Vec::new();
+            Self::Terms { postings, places } => {
+                places.clear();
                 for posting in postings.iter_mut().filter(|posting| posting.doc() == doc) {
-                    posting.append_positions_with_offset(0, &mut places);
+                    posting.append_positions_with_offset(0, places);
                 }
-                out.extend(places.into_iter().map(|place| (place, place + 1)));
+                out.extend(places.iter().map(|&place| (place, place + 1)));
             }
             Self::Any(cursors) => cursors.iter_mut().for_each(|cursor| cursor.spans(doc, out)),
-            Self::Phrase(cursors) => {
-                let mut joined: Option<Vec<Span>> = None;
-                for cursor in cursors {
-                    let mut next = Vec::new();
-                    cursor.spans(doc, &mut next);
-                    joined = Some(match joined {
-                        None => next,
-                        Some(before) => join(&before, next),
-                    });
-                    if joined.as_ref().is_some_and(Vec::is_empty) {
+            Self::Phrase { parts, buffers: [before, next] } => {
+                let begin = out.len();
+                for (number, part) in parts.iter_mut().enumerate() {
+                    if number == 0 {
+                        part.spans(doc, out);
+                    } else {
+                        next.clear();
+                        part.spans(doc, next);
+                        before.clear();
+                        before.extend(out.drain(begin..));
+                        join(before, next, out);
+                    }
+                    if out.len() == begin {
                         return;
                     }
                 }
-                out.extend(joined.unwrap_or_default());
             }
-            Self::Near(distance, pair) => {
+            Self::Near { distance, pair, buffers: [lefts, rights], edges } => {
                 let [left, right] = &mut **pair;
-                let (mut lefts, mut rights) = (Vec::new(), Vec::new());
-                left.spans(doc, &mut lefts);
-                right.spans(doc, &mut rights);
-                near(&lefts, &rights, *distance, out);
+                lefts.clear();
+                rights.clear();
+                left.spans(doc, lefts);
+                right.spans(doc, rights);
+                near(lefts, rights, *distance, edges, out);
             }
         }
     }
@@ -291,23 +299,24 @@ fn seek_all(cursors: &mut [Cursor], target: DocId) -> DocId {
     }
 }
 
-/// Spans of `before` prolonged by those of `next` that begin where they end.
-fn join(before: &[Span], mut next: Vec<Span>) -> Vec<Span> {
+/// Appends the spans of `before` prolonged by those of `next` that begin where they end.
+fn join(before: &[Span], next: &mut [Span], out: &mut Vec<Span>) {
     next.sort_unstable();
-    let mut out = Vec::new();
     for &(start, end) in before {
         let from = next.partition_point(|&(begin, _)| begin < end);
         out.extend(
             next[from..].iter().take_while(|&&(begin, _)| begin == end).map(|&(_, last)| (start, last)),
         );
     }
-    out
 }
 
-/// Spans of `lefts` that have one of `rights` before or behind them, at most `distance` words away.
-fn near(lefts: &[Span], rights: &[Span], distance: u32, out: &mut Vec<Span>) {
-    let mut starts: Vec<u32> = rights.iter().map(|&(start, _)| start).collect();
-    let mut ends: Vec<u32> = rights.iter().map(|&(_, end)| end).collect();
+/// Appends the spans of `lefts` that have one of `rights` before or behind them, at most `distance` words away.
+fn near(lefts: &[Span], rights: &[Span], distance: u32, edges: &mut [Vec<u32>; 2], out: &mut Vec<Span>) {
+    let [starts, ends] = edges;
+    starts.clear();
+    ends.clear();
+    starts.extend(rights.iter().map(|&(start, _)| start));
+    ends.extend(rights.iter().map(|&(_, end)| end));
     starts.sort_unstable();
     ends.sort_unstable();
     for &(start, end) in lefts {
@@ -329,7 +338,7 @@ mod tests {
     fn nearness_has_no_order_and_no_overlap() {
         let of = |lefts: &[Span], rights: &[Span], distance| {
             let mut out = Vec::new();
-            near(lefts, rights, distance, &mut out);
+            near(lefts, rights, distance, &mut Default::default(), &mut out);
             out.len()
         };
         assert_eq!(of(&[(5, 6)], &[(6, 7)], 1), 1);
@@ -343,6 +352,8 @@ mod tests {
 
     #[test]
     fn phrases_join_what_touches() {
-        assert_eq!(join(&[(0, 1), (4, 5)], vec![(5, 6), (2, 3)]), [(4, 6)]);
+        let mut out = vec![(9, 9)];
+        join(&[(0, 1), (4, 5)], &mut [(5, 6), (2, 3)], &mut out);
+        assert_eq!(out, [(9, 9), (4, 6)]);
     }
 }

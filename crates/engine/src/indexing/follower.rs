@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use lycosa_frontier::{Done, Store};
 use lycosa_search::indexer::Fed;
 use lycosa_search::{Change, Indexer, PageKey, index_dir};
-use lycosa_types::{ArchiveSpan, UrlId, UrlRecord, VisitFacts};
+use lycosa_types::{ArchiveSpan, Outcome, UrlId, UrlRecord, VisitFacts};
 
 use super::anchors::Anchors;
 use super::mark::IndexMark;
@@ -159,6 +159,12 @@ impl Work {
         }
         let key = PageKey(id.key.to_bytes());
         match place_of(record) {
+            // Unchanged since it was indexed.
+            Place::Page(_, span)
+                if record.outcome == Some(Outcome::NotModified) && !self.mark.is_before(span) =>
+            {
+                Ok(())
+            }
             Place::Page(facts, span) => self.put(reader, id, record, (facts, span)),
             Place::Nothing => {
                 self.pending += u64::from(self.indexer.remove(key));

@@ -43,7 +43,7 @@ fn done(id: UrlId, record: UrlRecord) -> Done {
         rank: Rank { priority: 0, sequence: 0 },
         record,
         signatures: None,
-        revisit: false,
+        revisit: true,
         course: None,
     }
 }
