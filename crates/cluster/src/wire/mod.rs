@@ -14,7 +14,7 @@ pub mod frame;
 pub mod record;
 
 pub use batch::{Batch, BatchHeader, Link, Links};
-pub use record::{Body, Change, Header, Record, SnapshotPart, SnapshotRef};
+pub use record::{Body, Change, Header, Piece, Record, SnapshotPart, SnapshotRef};
 
 /// Largest message on the bus. NATS refuses more than 1 MiB unless told otherwise.
 pub const MAX_MESSAGE_BYTES: usize = 960 << 10;

@@ -1,8 +1,8 @@
 //! A record of a partition's log: the owner opened it, changed it, noted a snapshot, or closed it.
 //!
 //! Every record names the epoch it was written in and how far the `in` lane had been taken in, so that a replay is
-//! exact. A change larger than a message is cut into several records; all but the last say that more follows, and a
-//! reader applies them only when the last has come.
+//! exact. A change larger than a message is cut into pieces, one record each; a reader applies them only when the last has
+//! come, and forgets them if it does not.
 
 use bytes::Bytes;
 
@@ -76,10 +76,40 @@ pub struct SnapshotRef {
     pub parts: Vec<SnapshotPart>,
 }
 
+/// Which piece of a change a record holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    Whole,
+    First,
+    Middle,
+    Last,
+}
+
+impl Piece {
+    /// The piece number `index` of `count`.
+    pub fn of(index: usize, count: usize) -> Self {
+        match (index, count) {
+            (0, 0 | 1) => Self::Whole,
+            (0, _) => Self::First,
+            _ if index + 1 == count => Self::Last,
+            _ => Self::Middle,
+        }
+    }
+
+    fn tag(self) -> u8 {
+        match self {
+            Self::Whole => 2,
+            Self::First => 3,
+            Self::Middle => 6,
+            Self::Last => 7,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     Opened { node: String },
-    Changes { changes: Vec<Change>, more: bool },
+    Changes { changes: Vec<Change>, piece: Piece },
     Snapshot(SnapshotRef),
     Closed,
 }
@@ -101,8 +131,8 @@ impl Record {
                 out.push(1);
                 put_bytes(&mut out, node.as_bytes());
             }
-            Body::Changes { changes, more } => {
-                out.push(if *more { 3 } else { 2 });
+            Body::Changes { changes, piece } => {
+                out.push(piece.tag());
                 put_changes(&mut out, changes)?;
             }
             Body::Snapshot(snapshot) => {
@@ -130,7 +160,10 @@ impl Record {
                 let node = std::str::from_utf8(node).map_err(|_| WireError::Nonsense("node id"))?;
                 Body::Opened { node: node.to_owned() }
             }
-            kind @ (2 | 3) => Body::Changes { changes: take_changes(&mut reader, bytes)?, more: kind == 3 },
+            2 => Body::Changes { changes: take_changes(&mut reader, bytes)?, piece: Piece::Whole },
+            3 => Body::Changes { changes: take_changes(&mut reader, bytes)?, piece: Piece::First },
+            6 => Body::Changes { changes: take_changes(&mut reader, bytes)?, piece: Piece::Middle },
+            7 => Body::Changes { changes: take_changes(&mut reader, bytes)?, piece: Piece::Last },
             4 => Body::Snapshot(take_snapshot(&mut reader)?),
             5 => Body::Closed,
             _ => return Err(WireError::Kind),
@@ -253,7 +286,10 @@ mod tests {
         let part = any::<(u64, u64)>().prop_map(|(bytes, print)| SnapshotPart { bytes, print });
         prop_oneof![
             "[a-z.0-9]{0,60}".prop_map(|node| Body::Opened { node }),
-            (changes(), any::<bool>()).prop_map(|(changes, more)| Body::Changes { changes, more }),
+            (changes(), 0usize..4, 1usize..4).prop_map(|(changes, i, n)| Body::Changes {
+                changes,
+                piece: Piece::of(i.min(n - 1), n)
+            }),
             (any::<[u64; 4]>(), prop::collection::vec(part, 0..20)).prop_map(
                 |([epoch, number, covers, consumed], parts)| {
                     Body::Snapshot(SnapshotRef { epoch, number, covers, consumed, parts })
@@ -287,7 +323,7 @@ mod tests {
             let pieces = split(&changes).unwrap();
             prop_assert_eq!(pieces.concat(), changes.clone());
             for piece in pieces {
-                let body = Body::Changes { changes: piece.to_vec(), more: false };
+                let body = Body::Changes { changes: piece.to_vec(), piece: Piece::Whole };
                 let header = Header { epoch: 0, number: 0, consumed: 0, snapshot: 0 };
                 let record = Record { header, body };
                 prop_assert!(record.encode().is_ok());

@@ -33,6 +33,8 @@ struct Contents {
     revision: u64,
     keys: BTreeMap<String, (Option<Bytes>, u64)>,
     objects: BTreeMap<String, (Bytes, u64)>,
+    /// Every record ever written to a log, if asked for.
+    history: Option<Vec<(PartitionId, Message)>>,
 }
 
 #[derive(Debug)]
@@ -66,6 +68,16 @@ impl MemoryServer {
             generation: AtomicU64::new(0),
             changed: Notify::new(),
         }
+    }
+
+    /// Keeps every record that is ever written to a log, purged or not, for a look at the end.
+    pub fn with_history(self) -> Self {
+        self.lock().history = Some(Vec::new());
+        self
+    }
+
+    pub fn history(&self) -> Vec<(PartitionId, Message)> {
+        self.lock().history.clone().unwrap_or_default()
     }
 
     /// With another limit on waiting messages.
@@ -175,7 +187,10 @@ impl MemoryServer {
         }
         stream.last += 1;
         let sequence = stream.last;
-        stream.lanes[1].insert(sequence, body);
+        stream.lanes[1].insert(sequence, body.clone());
+        if let Some(history) = &mut contents.history {
+            history.push((partition, Message { sequence, body }));
+        }
         self.changed.notify_waiters();
         Ok(sequence)
     }
