@@ -44,6 +44,9 @@ pub struct Coordinator<B: Bus> {
     leader: Leader,
     tracker: Tracker,
     watcher: Option<B::Watcher>,
+    /// A clock that runs only while this node listens: whoever was not heard because nobody listened is not dead.
+    heard_until: Instant,
+    listened_at: Instant,
     /// Since when this node leads.
     leading_since: Option<Instant>,
     table: Option<(Table, u64)>,
@@ -63,6 +66,8 @@ impl<B: Bus> Coordinator<B> {
             bus,
             config,
             watcher: None,
+            heard_until: Instant::now(),
+            listened_at: Instant::now(),
             leading_since: None,
             table: None,
             waiting: BTreeMap::new(),
@@ -110,7 +115,7 @@ impl<B: Bus> Coordinator<B> {
                 None => match timeout(left, self.bus.watch(Keys::Under(MEMBER_KEYS))).await {
                     Ok(Ok(watcher)) => {
                         // Silence while we were not listening is no sign of death.
-                        self.tracker.forgive(Instant::now());
+                        self.tracker.forgive(self.heard_until);
                         self.watcher.insert(watcher)
                     }
                     Ok(Err(_)) | Err(_) => {
@@ -121,24 +126,32 @@ impl<B: Bus> Coordinator<B> {
             };
             match timeout(left, watcher.next()).await {
                 Ok(Ok(update)) => {
-                    self.tracker.observe(&update.key, update.value.as_deref(), Instant::now());
+                    self.tracker.observe(&update.key, update.value.as_deref(), self.heard_until);
                 }
                 Ok(Err(_)) => self.watcher = None,
-                Err(_) => return,
+                Err(_) => {
+                    // All there was has been heard. A node that was stopped in between credits itself little.
+                    let now = Instant::now();
+                    let passed = now.duration_since(self.listened_at).min(self.config.timing.beat);
+                    self.heard_until += passed;
+                    self.listened_at = now;
+                    return;
+                }
             }
         }
     }
 
     async fn coordinate(&mut self) -> Result<(), BusError> {
         let now = Instant::now();
-        // A watch that broke tells nothing about others; nobody is judged by it.
-        if self.watcher.is_none() {
+        let heard = self.heard_until;
+        // A watch that does not even bring our own beats tells nothing about others.
+        if self.watcher.is_none() || !self.tracker.alive(heard).any(|beat| beat.node == self.config.node) {
             return Ok(());
         }
         if self.table.is_none() {
             self.read_table().await?;
         }
-        for node in self.tracker.forgotten(now) {
+        for node in self.tracker.forgotten(heard) {
             self.bus.delete(&member_key(&node)).await?;
         }
         let Some((table, revision)) = &self.table else {
@@ -146,35 +159,37 @@ impl<B: Bus> Coordinator<B> {
         };
         let since = self.leading_since.unwrap_or(now);
         let gathering = table.version == 0 && now.duration_since(since) < self.config.timing.gather;
-        let beats: Vec<&Beat> = self.tracker.alive(now).collect();
+        let beats: Vec<&Beat> = self.tracker.alive(heard).collect();
         let members: Vec<Member> = beats.iter().map(|beat| Member::from(*beat)).collect();
         if gathering || beats.iter().all(|beat| beat.capacity == 0) {
             return Ok(());
         }
         let alive = |node: &NodeId| beats.iter().any(|beat| beat.node == *node);
         let weights = if self.config.load_aware { weights(&beats, self.config.partitions) } else { Vec::new() };
-        // While partitions are being handed over nothing else is moved from the living.
-        let moving = table.slots.iter().filter(|slot| slot.from.is_some()).count();
-        let owners = plan(&PlanInput {
+        let mut settled = table.clone();
+        for partition in self.overdue(table, now, &beats) {
+            if let Some(slot) = settled.slots.get_mut(usize::from(partition.0)) {
+                slot.from = None;
+            }
+        }
+        let moving = settled.slots.iter().filter(|slot| slot.from.is_some()).count();
+        let mut owners = plan(&PlanInput {
             members: &members,
             weights: &weights,
             regions: &self.config.regions,
-            current: table,
+            current: &settled,
             allocation: self.config.allocation,
             max_moves: MOVES_AT_ONCE.saturating_sub(moving),
         });
-        let mut next = table.advance(&owners, alive);
-        let overdue = self.overdue(next.as_ref().unwrap_or(table), now, &beats);
-        if !overdue.is_empty() {
-            let mut forced = next.unwrap_or_else(|| Table { version: table.version + 1, ..table.clone() });
-            for partition in overdue {
-                if let Some(slot) = forced.slots.get_mut(usize::from(partition.0)) {
-                    slot.from = None;
-                }
+        // A hand-over is seen through before the next one begins, unless the receiver dies.
+        for (slot, owner) in settled.slots.iter().zip(&mut owners) {
+            if slot.from.is_some() && slot.owner.as_ref().is_some_and(alive) {
+                owner.clone_from(&slot.owner);
             }
-            next = Some(forced);
         }
-        if let Some(next) = next {
+        let mut next = settled.advance(&owners, alive).unwrap_or(settled);
+        if next.slots != table.slots {
+            next.version = table.version + 1;
             let body = next.encode().map_err(|error| BusError::Refused(error.to_string()))?;
             let written = match *revision {
                 0 => self.bus.create(TABLE_KEY, body.into()).await?,
@@ -191,7 +206,7 @@ impl<B: Bus> Coordinator<B> {
             self.detector = None;
             return Ok(());
         }
-        self.look_for_the_end(now).await
+        self.look_for_the_end(heard).await
     }
 
     async fn read_table(&mut self) -> Result<(), BusError> {
@@ -239,7 +254,7 @@ impl<B: Bus> Coordinator<B> {
     }
 
     /// One step of termination detection.
-    async fn look_for_the_end(&mut self, now: Instant) -> Result<(), BusError> {
+    async fn look_for_the_end(&mut self, heard: Instant) -> Result<(), BusError> {
         if !self.config.ends || self.finished {
             return Ok(());
         }
@@ -248,7 +263,7 @@ impl<B: Bus> Coordinator<B> {
         };
         let mut reports: Vec<Option<PartitionReport>> = vec![None; usize::from(self.config.partitions)];
         let mut highest = 0;
-        for beat in self.tracker.alive(now) {
+        for beat in self.tracker.alive(heard) {
             highest = highest.max(beat.wave);
             for held in &beat.held {
                 let slot = table.slot(held.partition);

@@ -10,3 +10,6 @@ pub mod owner;
 pub mod plan;
 pub mod termination;
 pub mod wire;
+
+pub use lycosa_types::Partitioner;
+pub use node::CrawlSettings;

@@ -28,11 +28,11 @@ pub enum Event {
     },
     /// Another node is to have the partition: lease nothing more from it, commit what is in flight, then call
     /// [`release`](super::NodeHandle::release).
-    Leaving { partition: PartitionId },
+    Leaving { partition: PartitionId, epoch: u64 },
     /// The partition is gone. Nothing more is written; what was in flight is somebody else's now.
-    Lost { partition: PartitionId },
+    Lost { partition: PartitionId, epoch: u64 },
     /// Links from other nodes. Their sequence goes along with the commit that takes them in.
-    Links { partition: PartitionId, sequence: u64, batch: Batch },
+    Links { partition: PartitionId, epoch: u64, sequence: u64, batch: Batch },
     /// Every queue in the cluster is empty and nothing is on its way.
     Finished,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use lycosa_types::PartitionId;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::event::NodeError;
@@ -21,6 +21,9 @@ use crate::wire::{Change, Link};
 /// A partition's share of a commit.
 #[derive(Clone, Debug, Default)]
 pub struct PartitionChanges {
+    /// The epoch in which the work was done, as [`Arrived`](super::Event::Arrived) told it. A partition may have been lost and
+    /// come back meanwhile; what belongs to its former stay is not written.
+    pub epoch: u64,
     pub changes: Vec<Change>,
     /// The last message of `in` that these changes take in.
     pub consumed: Option<u64>,
@@ -50,6 +53,8 @@ pub struct Committed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionLoad {
     pub partition: PartitionId,
+    /// The epoch this is about.
+    pub epoch: u64,
     /// Work, for the plan: pages waiting or fetched lately.
     pub weight: u64,
     /// Nothing waits and nothing is being fetched.
@@ -114,18 +119,21 @@ impl NodeHandle {
         self.shared.outbox.flush().await;
     }
 
+    /// The way to the keeper that has the partition open in this epoch.
+    fn commands(&self, partition: PartitionId, epoch: u64) -> Option<mpsc::Sender<Command>> {
+        let held = self.shared.held();
+        held.get(&partition).filter(|held| held.epoch == epoch).map(|held| held.commands.clone())
+    }
+
     /// Makes changes of one partition durable, and with them how far `in` was taken in.
     pub async fn append(
         &self,
         partition: PartitionId,
         changes: PartitionChanges,
     ) -> Result<Position, NodeError> {
-        let commands = match self.shared.held().get(&partition) {
-            Some(held) => held.commands.clone(),
-            None => return Err(NodeError::Lost(partition)),
-        };
+        let PartitionChanges { epoch, changes, consumed } = changes;
+        let commands = self.commands(partition, epoch).ok_or(NodeError::Lost(partition))?;
         let (reply, answer) = oneshot::channel();
-        let PartitionChanges { changes, consumed } = changes;
         let command = Command::Append { changes, consumed, reply };
         commands.send(command).await.map_err(|_| NodeError::Lost(partition))?;
         answer.await.map_err(|_| NodeError::Lost(partition))?
@@ -174,8 +182,8 @@ impl NodeHandle {
     }
 
     /// Says that the crawl is done with a partition that is [leaving](super::Event::Leaving).
-    pub async fn release(&self, partition: PartitionId) {
-        let commands = self.shared.held().get(&partition).map(|held| held.commands.clone());
+    pub async fn release(&self, partition: PartitionId, epoch: u64) {
+        let commands = self.commands(partition, epoch);
         let (reply, done) = oneshot::channel();
         if let Some(commands) = commands
             && commands.send(Command::Release { reply }).await.is_ok()
@@ -190,7 +198,7 @@ impl NodeHandle {
         *self.shared.reported() = super::shared::Reported { load_percent, figures };
         let mut held = self.shared.held();
         for load in partitions {
-            if let Some(held) = held.get_mut(&load.partition) {
+            if let Some(held) = held.get_mut(&load.partition).filter(|held| held.epoch == load.epoch) {
                 held.weight = load.weight;
                 // What was handed out and not yet committed is work that the crawl may not have counted.
                 held.passive = load.idle && held.outstanding.is_empty();

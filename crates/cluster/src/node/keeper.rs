@@ -91,7 +91,7 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
             self.serve(owner, commands).await;
         }
         self.shared.held().remove(&partition);
-        let _ = self.events.send(Event::Lost { partition }).await;
+        let _ = self.events.send(Event::Lost { partition, epoch: self.epoch }).await;
     }
 
     async fn announce(&self, owner: &Owner<B>, planned: bool, loaded: Loaded) -> bool {
@@ -142,7 +142,7 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
             }
             let leaving = standing == Standing::Leaving;
             if leaving && !leaving_told && pending.is_none() {
-                pending = Some(Event::Leaving { partition });
+                pending = Some(Event::Leaving { partition, epoch: self.epoch });
                 leaving_told = true;
             }
             let room = shared.held().get(&partition).is_some_and(|h| h.outstanding.len() < shared.config.window);
@@ -182,7 +182,7 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
                     let batch = batch.unwrap_or_default();
                     shared.links_received.fetch_add(batch.links.len() as u64, Ordering::Relaxed);
                     shared.touch(partition, |held| held.outstanding.push_back(sequence));
-                    pending = Some(Event::Links { partition, sequence, batch });
+                    pending = Some(Event::Links { partition, epoch: self.epoch, sequence, batch });
                 }
             }
             let (records, bytes) = owner.replay();
