@@ -89,10 +89,15 @@ impl NodeHandle {
         route(settings.allocation, settings.links, self.owns(partition))
     }
 
-    /// Whether this node may fetch. Ask before every lease: a node that was cut off or stopped must not go on, because
-    /// its partitions may be somebody else's.
-    pub fn may_fetch(&self) -> bool {
-        self.shared.lease_is_good() && !self.shared.finished.load(Ordering::SeqCst)
+    /// Whether this node is in touch with the others.
+    pub fn is_in_touch(&self) -> bool {
+        self.shared.lease_is_good()
+    }
+
+    /// Whether pages of a partition may be requested. Ask before every request: a node that was cut off or stopped must
+    /// not go on, because its partitions may be somebody else's.
+    pub fn may_fetch(&self, partition: PartitionId, epoch: u64) -> bool {
+        self.is_in_touch() && self.shared.held().get(&partition).is_some_and(|held| held.epoch == epoch)
     }
 
     pub fn has_room(&self) -> bool {

@@ -30,6 +30,8 @@ pub enum Command {
         consumed: Option<u64>,
         reply: oneshot::Sender<Result<Position, NodeError>>,
     },
+    /// Show that the partition is still ours.
+    Prove { reply: oneshot::Sender<()> },
     /// The crawl is done with the partition.
     Release { reply: oneshot::Sender<()> },
 }
@@ -160,6 +162,16 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
                             return;
                         }
                     }
+                    Some(Command::Prove { reply }) => {
+                        let lost = matches!(owner.append(&[], None).await, Err(OwnerError::Fenced { .. }));
+                        if lost {
+                            shared.held().remove(&partition);
+                        }
+                        let _ = reply.send(());
+                        if lost {
+                            return;
+                        }
+                    }
                     Some(Command::Release { reply }) => {
                         let _ = owner.close().await;
                         shared.held().remove(&partition);
@@ -217,6 +229,7 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
             Err(OwnerError::Bus(BusError::Full(_))) => (Err(NodeError::LogFull(partition)), true),
             Err(error) => {
                 tracing::info!(%partition, epoch = owner.epoch(), %error, "a partition is lost");
+                self.shared.held().remove(&partition);
                 (Err(NodeError::Lost(partition)), false)
             }
         };

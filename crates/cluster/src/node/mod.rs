@@ -28,13 +28,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lycosa_types::PartitionId;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 pub use event::{CrawlSettings, Event, NodeConfig, NodeError};
 pub use handle::{Commit, Committed, NodeHandle, PartitionChanges, PartitionLoad};
-use keeper::{Keeper, Standing};
+use keeper::{Command, Keeper, Standing};
 use shared::Shared;
 
 use crate::bus::{Bus, BusError, Keys, Watcher};
@@ -50,6 +50,8 @@ const CRAWL_KEYS: &str = "crawl";
 const EVENTS: usize = 1024;
 /// The table is looked up now and then even if the watch is silent.
 const TABLE_AGAIN: Duration = Duration::from_secs(5);
+/// Beats that must reach the bus before a node that was out of touch may fetch again.
+const BEATS_AFTER_SILENCE: u32 = 2;
 
 /// Makes the crawl on the bus if it is not there, or checks that it is the same one. Returns the settings in force.
 pub async fn join<B: Bus>(bus: &B, settings: &CrawlSettings) -> Result<CrawlSettings, NodeError> {
@@ -251,12 +253,35 @@ async fn beat<B: Bus>(bus: &B, shared: &Shared) {
     let key = member_key(&shared.config.node);
     let mut ticks = tokio::time::interval(timing.beat);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut in_a_row = 0;
     for number in 1.. {
         ticks.tick().await;
         let at = Instant::now();
         let body = Bytes::from(shared.beat(number).encode());
-        if let Ok(Ok(_)) = timeout(timing.lease(), bus.put(&key, body)).await {
+        if !matches!(timeout(timing.lease(), bus.put(&key, body)).await, Ok(Ok(_))) {
+            in_a_row = 0;
+            continue;
+        }
+        in_a_row += 1;
+        if shared.lease_is_good() {
             shared.renew_lease(at);
+        } else if in_a_row >= BEATS_AFTER_SILENCE {
+            // Out of touch for longer than a lease: whatever is held may be somebody else's by now. The coordinator has
+            // had time to hear of us again; what passes the fence after that is still ours.
+            if timeout(timing.lease(), prove_all(shared)).await.is_ok() {
+                shared.renew_lease(at);
+            }
+        }
+    }
+}
+
+/// Asks every keeper to pass the fence; those that cannot lose their partition.
+async fn prove_all(shared: &Shared) {
+    let keepers: Vec<_> = shared.held().values().map(|held| held.commands.clone()).collect();
+    for keeper in keepers {
+        let (reply, answer) = oneshot::channel();
+        if keeper.send(Command::Prove { reply }).await.is_ok() {
+            let _ = answer.await;
         }
     }
 }

@@ -209,7 +209,7 @@ pub async fn run(seed: u64, pages: u32, faults: u32) -> Outcome {
             if let Some(handle) = World::handle(node) {
                 let beat = handle.beat();
                 let held: Vec<_> = beat.held.iter().map(|h| (h.partition.0, h.passive, h.lag, h.consumed)).collect();
-                wrongs.push(format!("{} may_fetch {} wave {} {held:?}", node.name, handle.may_fetch(), beat.wave));
+                wrongs.push(format!("{} may_fetch {} wave {} {held:?}", node.name, handle.is_in_touch(), beat.wave));
             }
         }
     }

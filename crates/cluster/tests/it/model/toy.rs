@@ -106,14 +106,14 @@ impl Toy {
             if handle.is_stopped() {
                 break;
             }
-            if handle.may_fetch() && handle.has_room() {
+            if handle.is_in_touch() && handle.has_room() {
                 self.crawl_some(&handle).await;
             }
             if idle || last_report.elapsed() > Duration::from_millis(500) {
                 self.report(&handle);
                 last_report = Instant::now();
             }
-            if !idle && !handle.may_fetch() {
+            if !idle && !handle.is_in_touch() {
                 sleep(Duration::from_millis(100)).await;
             }
         }
@@ -188,8 +188,10 @@ impl Toy {
     }
 
     async fn crawl_some(&mut self, handle: &NodeHandle) {
-        let chosen = self.next_pages();
+        let mut chosen = self.next_pages();
+        chosen.retain(|(partition, _)| handle.may_fetch(*partition, self.epochs[partition]));
         if chosen.is_empty() {
+            sleep(Duration::from_millis(50)).await;
             return;
         }
         {
