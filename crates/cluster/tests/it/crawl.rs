@@ -20,5 +20,6 @@ fn with_faults_nothing_is_lost() {
     for seed in 0..50 {
         let outcome = runtime().block_on(run(seed, 900, 12));
         assert!(outcome.wrongs.is_empty(), "seed {seed}: {outcome:#?}");
+        assert!(outcome.pages > 500 && outcome.faults == 12 && outcome.seconds > 1.0, "{outcome:?}");
     }
 }

@@ -5,3 +5,4 @@ mod crawl;
 mod model;
 mod real;
 mod server;
+mod ship;

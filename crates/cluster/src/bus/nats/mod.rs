@@ -34,8 +34,8 @@ use crate::name::CrawlName;
 
 /// Messages that a lane holds before the server refuses more.
 const MAX_LANE_MESSAGES: i64 = 200_000;
-/// Bytes that a partition's stream may take on the server.
-const MAX_STREAM_BYTES: i64 = 64 << 30;
+/// No limit of its own: the server would set the space aside. Its `max_file_store` bounds all streams together.
+const NO_BYTE_LIMIT: i64 = -1;
 /// How long the server remembers ids of messages.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 /// Streams made at a time.
@@ -102,7 +102,7 @@ impl NatsBus {
             discard: DiscardPolicy::New,
             discard_new_per_subject: true,
             max_messages_per_subject: MAX_LANE_MESSAGES,
-            max_bytes: MAX_STREAM_BYTES,
+            max_bytes: NO_BYTE_LIMIT,
             duplicate_window: DUPLICATE_WINDOW,
             ..Config::default()
         }
