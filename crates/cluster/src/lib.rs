@@ -40,7 +40,8 @@ pub use lycosa_types::Partitioner;
 pub use membership::{Beat, Figures, Timing};
 pub use name::{CrawlName, NodeId};
 pub use node::{
-    Commit, Committed, CrawlSettings, Event, NodeConfig, NodeError, NodeHandle, PartitionChanges, PartitionLoad,
+    Commit, Committed, CrawlSettings, Event, NodeConfig, NodeError, NodeHandle, PartitionChanges,
+    PartitionLoad,
 };
 pub use owner::{Dump, MemoryState, PartitionState, Position};
 pub use plan::{Allocation, LinkMode, Route, Table};

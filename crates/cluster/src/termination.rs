@@ -61,7 +61,9 @@ impl Detector {
     pub fn judge(&mut self, reports: &[Option<PartitionReport>], last_sent: &[u64]) -> Verdict {
         let still: Option<Vec<Still>> = reports
             .iter()
-            .map(|r| r.filter(|r| r.passive && r.wave >= self.wave).map(|r| (r.epoch, r.activity, r.consumed)))
+            .map(|r| {
+                r.filter(|r| r.passive && r.wave >= self.wave).map(|r| (r.epoch, r.activity, r.consumed))
+            })
             .collect();
         let Some(still) = still else {
             // A partition at work ends the attempt; one that has merely not heard of the wave does not.
@@ -109,7 +111,8 @@ mod tests {
 
     impl Simulation {
         fn roll(&mut self, below: usize) -> usize {
-            self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.dice =
+                self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (self.dice >> 33) as usize % below
         }
 

@@ -150,7 +150,8 @@ impl Outbox {
         }
         contents.totals.met += 1;
         let key = xxh3_64(link.url.as_bytes());
-        let Sighting::Send { backlinks, importance } = contents.sent.note(key, link.depth, link.importance) else {
+        let Sighting::Send { backlinks, importance } = contents.sent.note(key, link.depth, link.importance)
+        else {
             return Ok(());
         };
         // The first sighting brings the caller's own count; later ones what was gathered.
@@ -232,7 +233,8 @@ impl Outbox {
         let now = Instant::now();
         let age = self.limits.batch_age;
         let due = |g: &Gathering| all || now.duration_since(g.since) >= age;
-        let old: Vec<PartitionId> = contents.gathering.iter().filter(|(_, g)| due(g)).map(|(p, _)| *p).collect();
+        let old: Vec<PartitionId> =
+            contents.gathering.iter().filter(|(_, g)| due(g)).map(|(p, _)| *p).collect();
         for partition in old {
             if let Some(gathering) = contents.gathering.remove(&partition) {
                 self.seal(&mut contents, partition, gathering.batch);

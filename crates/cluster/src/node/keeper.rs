@@ -117,7 +117,9 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
                     return None;
                 }
                 Err(OwnerError::Waiting(_)) => {}
-                Err(error) => tracing::warn!(partition = %self.partition, %error, "a partition cannot be opened"),
+                Err(error) => {
+                    tracing::warn!(partition = %self.partition, %error, "a partition cannot be opened")
+                }
             }
             tokio::select! {
                 biased;
@@ -130,8 +132,12 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
     async fn serve(&mut self, mut owner: Owner<B>, mut commands: mpsc::Receiver<Command>) {
         let partition = self.partition;
         let shared = self.shared.clone();
-        let mut inbox =
-            Inbox::new(self.bus.clone(), partition, shared.config.settings.print(), owner.position().consumed);
+        let mut inbox = Inbox::new(
+            self.bus.clone(),
+            partition,
+            shared.config.settings.print(),
+            owner.position().consumed,
+        );
         let mut snapshots: JoinSet<Result<SnapshotRef, OwnerError>> = JoinSet::new();
         let mut pending: Option<Event> = None;
         let mut leaving_told = false;
@@ -147,7 +153,8 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
                 pending = Some(Event::Leaving { partition, epoch: self.epoch });
                 leaving_told = true;
             }
-            let room = shared.held().get(&partition).is_some_and(|h| h.outstanding.len() < shared.config.window);
+            let room =
+                shared.held().get(&partition).is_some_and(|h| h.outstanding.len() < shared.config.window);
             tokio::select! {
                 biased;
                 changed = self.standing.changed() => {

@@ -179,7 +179,8 @@ impl<B: Bus> Owner<B> {
             })
         };
         // Never those of a later epoch: whoever made them may have taken the partition from us already.
-        let is_older = |name: &str| object_epoch(self.partition, name).is_some_and(|epoch| epoch < self.epoch);
+        let is_older =
+            |name: &str| object_epoch(self.partition, name).is_some_and(|epoch| epoch < self.epoch);
         for name in names.iter().filter(|name| is_older(name) && !keep(name)) {
             let _ = self.bus.delete_object(name).await;
         }

@@ -39,7 +39,9 @@ pub enum OwnerError {
     Waiting(PartitionId),
     #[error("the log of partition {partition} holds a record that cannot be read: {error}")]
     Damaged { partition: PartitionId, error: WireError },
-    #[error("the snapshot of partition {partition} lacks its part {part}, or it is damaged; restore the bucket")]
+    #[error(
+        "the snapshot of partition {partition} lacks its part {part}, or it is damaged; restore the bucket"
+    )]
     Snapshot { partition: PartitionId, part: usize },
     #[error("the change cannot travel: {0}")]
     Change(#[from] WireError),

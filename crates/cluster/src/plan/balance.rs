@@ -215,8 +215,9 @@ impl Shelves {
 
     /// Gives an idle member the lightest partition of the busiest member that has more than one.
     pub fn take_from_busiest(&mut self, member: usize) {
-        let mut donors: Vec<usize> =
-            (0..self.shelves.len()).filter(|&m| m != member && self.shelves[m].partitions.len() > 1).collect();
+        let mut donors: Vec<usize> = (0..self.shelves.len())
+            .filter(|&m| m != member && self.shelves[m].partitions.len() > 1)
+            .collect();
         donors.sort_by(|&a, &b| self.compare(b, 0, a).then(a.cmp(&b)));
         let found = donors.iter().find_map(|&donor| self.best_move(donor, member));
         if let Some(partition) = found {

@@ -22,7 +22,9 @@ pub enum RegionError {
     Network(String),
     #[error("{0} regions; at most {MAX_REGIONS}")]
     TooMany(usize),
-    #[error("{partitions} partitions cannot be shared among {regions} regions and the rest; use more partitions")]
+    #[error(
+        "{partitions} partitions cannot be shared among {regions} regions and the rest; use more partitions"
+    )]
     TooFewPartitions { partitions: u16, regions: usize },
 }
 

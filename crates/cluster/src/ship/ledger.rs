@@ -100,6 +100,9 @@ mod tests {
         assert_eq!(ledger.len(), 2);
         assert_eq!(ledger.get("s2"), None);
         ledger.add(entry(2)).unwrap();
-        assert_eq!(Ledger::open(dir.path()).unwrap().iter().cloned().collect::<Vec<_>>(), [entry(0), entry(1), entry(2)]);
+        assert_eq!(
+            Ledger::open(dir.path()).unwrap().iter().cloned().collect::<Vec<_>>(),
+            [entry(0), entry(1), entry(2)]
+        );
     }
 }

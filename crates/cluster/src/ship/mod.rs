@@ -22,8 +22,8 @@ use url::Url;
 
 use directory::Directory;
 pub use ledger::{Ledger, Safe};
-pub use s3::S3Options;
 use s3::S3;
+pub use s3::S3Options;
 
 /// Largest segment that is shipped.
 pub const MAX_SEGMENT_BYTES: u64 = 64 << 30;

@@ -286,10 +286,8 @@ mod tests {
         let part = any::<(u64, u64)>().prop_map(|(bytes, print)| SnapshotPart { bytes, print });
         prop_oneof![
             "[a-z.0-9]{0,60}".prop_map(|node| Body::Opened { node }),
-            (changes(), 0usize..4, 1usize..4).prop_map(|(changes, i, n)| Body::Changes {
-                changes,
-                piece: Piece::of(i.min(n - 1), n)
-            }),
+            (changes(), 0usize..4, 1usize..4)
+                .prop_map(|(changes, i, n)| Body::Changes { changes, piece: Piece::of(i.min(n - 1), n) }),
             (any::<[u64; 4]>(), prop::collection::vec(part, 0..20)).prop_map(
                 |([epoch, number, covers, consumed], parts)| {
                     Body::Snapshot(SnapshotRef { epoch, number, covers, consumed, parts })

@@ -6,3 +6,4 @@ mod model;
 mod real;
 mod server;
 mod ship;
+mod takeover;

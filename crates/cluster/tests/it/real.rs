@@ -175,26 +175,28 @@ fn write_certificates(dir: &std::path::Path) {
     std::fs::write(dir.join("key.pem"), key.serialize_pem()).unwrap();
 }
 
-/// The permissions of `docs/cluster.md`, for a crawl called `mine`.
+/// The configuration of `docs/cluster.md`, for crawls called `mine` and `other`.
 const GUARDED: &str = r#"
 tls { cert_file: "DIR/cert.pem", key_file: "DIR/key.pem", timeout: 5 }
-authorization {
-  users: [
+accounts {
+  MINE: { jetstream: enabled, users: [
     { user: "mine", password: "right", permissions: {
         publish: [
           "lycosa.mine.>", "$KV.lycosa-mine.>", "$O.lycosa-mine.>",
-          "$JS.API.INFO",
-          "$JS.API.STREAM.*.lycosa-mine-*", "$JS.API.STREAM.*.KV_lycosa-mine", "$JS.API.STREAM.*.OBJ_lycosa-mine",
-          "$JS.API.STREAM.MSG.GET.lycosa-mine-*", "$JS.API.STREAM.MSG.GET.KV_lycosa-mine", "$JS.API.STREAM.MSG.GET.OBJ_lycosa-mine",
-          "$JS.API.DIRECT.GET.lycosa-mine-*", "$JS.API.DIRECT.GET.KV_lycosa-mine.>", "$JS.API.DIRECT.GET.OBJ_lycosa-mine.>",
-          "$JS.API.DIRECT.GET.KV_lycosa-mine", "$JS.API.DIRECT.GET.OBJ_lycosa-mine",
-          "$JS.API.CONSUMER.*.lycosa-mine-*", "$JS.API.CONSUMER.*.lycosa-mine-*.>",
-          "$JS.API.CONSUMER.*.KV_lycosa-mine", "$JS.API.CONSUMER.*.KV_lycosa-mine.>",
-          "$JS.API.CONSUMER.*.OBJ_lycosa-mine", "$JS.API.CONSUMER.*.OBJ_lycosa-mine.>",
-          "$JS.API.CONSUMER.MSG.NEXT.lycosa-mine-*.>", "$JS.FC.>", "$JS.ACK.>"
+          "$JS.API.INFO", "$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.PURGE.*",
+          "$JS.API.STREAM.MSG.GET.*", "$JS.API.DIRECT.GET.>",
+          "$JS.API.CONSUMER.CREATE.>", "$JS.API.CONSUMER.INFO.>", "$JS.API.CONSUMER.DELETE.>",
+          "$JS.API.CONSUMER.MSG.NEXT.>", "$JS.FC.>", "$JS.ACK.>"
         ],
-        subscribe: ["_INBOX.>"] } }
-  ]
+        subscribe: ["_INBOX.>"] } },
+    { user: "submit", password: "seeds", permissions: {
+        publish: [
+          "lycosa.mine.*.in",
+          "$JS.API.STREAM.INFO.KV_lycosa-mine", "$JS.API.STREAM.INFO.OBJ_lycosa-mine",
+          "$JS.API.DIRECT.GET.KV_lycosa-mine.>"
+        ],
+        subscribe: ["_INBOX.>"] } } ] }
+  OTHER: { jetstream: enabled, users: [ { user: "other", password: "right" } ] }
 }
 "#;
 
@@ -207,7 +209,8 @@ async fn tls_and_credentials_keep_strangers_out_and_crawls_apart() {
     let authority = Some(server.dir.path().join("ca.pem"));
     let user = |password: &str| Credentials::User { name: "mine".to_owned(), password: password.to_owned() };
     let url = format!("tls://127.0.0.1:{}", server.port);
-    let right = NatsOptions { credentials: user("right"), authority: authority.clone(), ..NatsOptions::new(&url) };
+    let right =
+        NatsOptions { credentials: user("right"), authority: authority.clone(), ..NatsOptions::new(&url) };
     let mine = CrawlName::new("mine").unwrap();
     for wrong in [
         NatsOptions { credentials: user("wrong"), ..right.clone() },
@@ -217,17 +220,34 @@ async fn tls_and_credentials_keep_strangers_out_and_crawls_apart() {
     ] {
         assert!(timeout(PATIENCE, NatsBus::connect(&wrong, &mine)).await.unwrap().is_err(), "{wrong:?}");
     }
-    // Another crawl on the same server is out of reach.
-    let other = CrawlName::new("other").unwrap();
-    assert!(timeout(PATIENCE, NatsBus::connect(&right, &other)).await.unwrap().is_err());
-    // The own one works, from beginning to end.
+    // The own crawl works, from beginning to end; seeds come from somebody who may do nothing else.
     let mut crawl = Crawl::new("mine", right.clone(), 60);
     crawl.node("a", 1).await;
     crawl.node("b", 1).await;
-    submit(&crawl.connect().await, &crawl.web, &SEEDS).await;
+    let submitter = NatsOptions {
+        credentials: Credentials::User { name: "submit".to_owned(), password: "seeds".to_owned() },
+        ..right.clone()
+    };
+    let submitter = NatsBus::connect(&submitter, &mine).await.unwrap();
+    submit(&submitter, &crawl.web, &SEEDS).await;
+    assert!(submitter.put("crawl.finished", Bytes::from_static(b"no")).await.is_err());
+    assert!(submitter.append(PartitionId(0), 0, Bytes::from_static(b"no")).await.is_err());
     let bus = crawl.connect().await;
     crawl.check().await;
     within_limits(&bus).await;
+    // Another crawl on the same server is out of reach, and this one is for others.
+    let other = CrawlName::new("other").unwrap();
+    let stranger = NatsOptions {
+        credentials: Credentials::User { name: "other".to_owned(), password: "right".to_owned() },
+        ..right.clone()
+    };
+    let theirs = NatsBus::connect(&stranger, &other).await.unwrap();
+    theirs.put("crawl.settings", Bytes::from_static(b"theirs")).await.unwrap();
+    let ours = NatsBus::connect(&stranger, &mine).await.unwrap();
+    assert_eq!(ours.get("crawl.settings").await.unwrap(), None);
+    let peeping = NatsBus::connect(&right, &other).await.unwrap();
+    assert_eq!(peeping.get("crawl.settings").await.unwrap(), None);
+    assert!(peeping.put("crawl.settings", Bytes::from_static(b"no")).await.is_err());
 }
 
 /// A lane that is full says so, and an object that is too large is not taken.

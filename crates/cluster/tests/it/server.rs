@@ -64,7 +64,8 @@ impl Server {
     }
 
     pub fn up(&mut self) {
-        let log = std::fs::File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
+        let log =
+            std::fs::File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
         let child = Command::new(&self.program)
             .arg("-c")
             .arg(self.dir.path().join("nats.conf"))

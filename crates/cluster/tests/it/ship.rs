@@ -87,11 +87,13 @@ fn serve(stream: TcpStream, store: &Mutex<Store>) -> std::io::Result<()> {
         let (status, answer): (u16, Vec<u8>) = match method.as_str() {
             "POST" if query.starts_with("uploads") => {
                 store.uploads += 1;
-                let xml = "<InitiateMultipartUploadResult><UploadId>up1</UploadId></InitiateMultipartUploadResult>";
+                let xml =
+                    "<InitiateMultipartUploadResult><UploadId>up1</UploadId></InitiateMultipartUploadResult>";
                 (200, xml.into())
             }
             "PUT" if query.contains("partNumber=") => {
-                let number = query.split("partNumber=").nth(1).and_then(|n| n.split('&').next()).unwrap_or("0");
+                let number =
+                    query.split("partNumber=").nth(1).and_then(|n| n.split('&').next()).unwrap_or("0");
                 if store.fail_after.is_some_and(|n| store.taken >= n) {
                     store.fail_after = None;
                     (403, Vec::new())
@@ -106,7 +108,8 @@ fn serve(stream: TcpStream, store: &Mutex<Store>) -> std::io::Result<()> {
             "POST" => {
                 let whole = std::mem::take(&mut store.parts).into_values().flatten().collect();
                 store.objects.insert(path.to_owned(), whole);
-                let xml = "<CompleteMultipartUploadResult><ETag>\"whole\"</ETag></CompleteMultipartUploadResult>";
+                let xml =
+                    "<CompleteMultipartUploadResult><ETag>\"whole\"</ETag></CompleteMultipartUploadResult>";
                 (200, xml.into())
             }
             "PUT" => {

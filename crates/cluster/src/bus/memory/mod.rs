@@ -216,7 +216,9 @@ impl Bus for MemoryBus {
 
     async fn put_object(&self, name: &str, body: Bytes) -> Result<(), BusError> {
         if body.len() > MAX_OBJECT_BYTES {
-            return Err(BusError::Refused(format!("object {name:?} is larger than {MAX_OBJECT_BYTES} bytes")));
+            return Err(BusError::Refused(format!(
+                "object {name:?} is larger than {MAX_OBJECT_BYTES} bytes"
+            )));
         }
         self.call(|server| {
             server.put_object(name, body);

@@ -173,12 +173,7 @@ impl MemoryServer {
         Ok(sequence)
     }
 
-    pub(super) fn append(
-        &self,
-        partition: PartitionId,
-        expected: u64,
-        body: Bytes,
-    ) -> Result<u64, BusError> {
+    pub(super) fn append(&self, partition: PartitionId, expected: u64, body: Bytes) -> Result<u64, BusError> {
         let mut contents = self.lock();
         let stream = contents.streams.get_mut(&partition).ok_or_else(|| missing(partition))?;
         let last = stream.lanes[1].last_key_value().map_or(0, |(sequence, _)| *sequence);
@@ -202,11 +197,7 @@ impl MemoryServer {
         Ok(last.map(|(&sequence, body)| Message { sequence, body: body.clone() }))
     }
 
-    pub(super) fn message(
-        &self,
-        partition: PartitionId,
-        sequence: u64,
-    ) -> Result<Option<Message>, BusError> {
+    pub(super) fn message(&self, partition: PartitionId, sequence: u64) -> Result<Option<Message>, BusError> {
         let contents = self.lock();
         let stream = contents.streams.get(&partition).ok_or_else(|| missing(partition))?;
         let body = stream.lanes.iter().find_map(|lane| lane.get(&sequence));

@@ -66,7 +66,9 @@ impl NatsOptions {
         let addresses: Vec<ServerAddr> = self
             .url
             .split(',')
-            .map(|url| url.trim().parse().map_err(|_| refused(format!("{:?} is no NATS address", url.trim()))))
+            .map(|url| {
+                url.trim().parse().map_err(|_| refused(format!("{:?} is no NATS address", url.trim())))
+            })
             .collect::<Result<_, _>>()?;
         if addresses.is_empty() || addresses.len() > MAX_SERVERS {
             return Err(refused(format!("{} NATS servers named; name 1 to {MAX_SERVERS}", addresses.len())));

@@ -24,7 +24,8 @@ fn behind<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a async_nats::jetstr
 pub fn is_wrong_sequence(error: &(dyn Error + 'static)) -> bool {
     behind(error).is_some_and(|error| {
         let code = error.error_code();
-        code == ErrorCode::STREAM_WRONG_LAST_SEQUENCE || code == ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT
+        code == ErrorCode::STREAM_WRONG_LAST_SEQUENCE
+            || code == ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT
     })
 }
 

@@ -67,8 +67,11 @@ impl NatsBus {
         let keys = match context.get_key_value(&bucket).await {
             Ok(keys) => keys,
             Err(_) => {
-                let config =
-                    kv::Config { bucket: bucket.clone(), num_replicas: options.replicas, ..Default::default() };
+                let config = kv::Config {
+                    bucket: bucket.clone(),
+                    num_replicas: options.replicas,
+                    ..Default::default()
+                };
                 context.create_key_value(config).await.map_err(unavailable)?
             }
         };
@@ -165,7 +168,8 @@ impl Bus for NatsBus {
 
     async fn prepare(&self, partitions: u16) -> Result<(), BusError> {
         let make = |partition| self.context.get_or_create_stream(self.stream_config(PartitionId(partition)));
-        let mut made = futures_util::stream::iter((0..partitions).map(make)).buffer_unordered(STREAMS_AT_ONCE);
+        let mut made =
+            futures_util::stream::iter((0..partitions).map(make)).buffer_unordered(STREAMS_AT_ONCE);
         while let Some(stream) = made.next().await {
             stream.map_err(unavailable)?;
         }
@@ -256,7 +260,9 @@ impl Bus for NatsBus {
 
     async fn put_object(&self, name: &str, body: Bytes) -> Result<(), BusError> {
         if body.len() > MAX_OBJECT_BYTES {
-            return Err(BusError::Refused(format!("object {name:?} is larger than {MAX_OBJECT_BYTES} bytes")));
+            return Err(BusError::Refused(format!(
+                "object {name:?} is larger than {MAX_OBJECT_BYTES} bytes"
+            )));
         }
         let meta = object_store::ObjectMetadata {
             name: name.to_owned(),
@@ -274,7 +280,9 @@ impl Bus for NatsBus {
         };
         let size = object.info().size;
         if size > MAX_OBJECT_BYTES {
-            return Err(BusError::Refused(format!("object {name:?} is larger than {MAX_OBJECT_BYTES} bytes")));
+            return Err(BusError::Refused(format!(
+                "object {name:?} is larger than {MAX_OBJECT_BYTES} bytes"
+            )));
         }
         let mut body = Vec::with_capacity(size);
         match object.read_to_end(&mut body).await {

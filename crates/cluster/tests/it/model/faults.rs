@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lycosa_cluster::bus::memory::{Chances, Link as Wire, MemoryBus, MemoryServer};
 use lycosa_cluster::bus::Bus;
+use lycosa_cluster::bus::memory::{Chances, Link as Wire, MemoryBus, MemoryServer};
 use lycosa_cluster::membership::Timing;
 use lycosa_cluster::name::NodeId;
 use lycosa_cluster::node::{NodeHandle, join};
@@ -208,8 +208,14 @@ pub async fn run(seed: u64, pages: u32, faults: u32) -> Outcome {
         for node in &mut world.nodes {
             if let Some(handle) = World::handle(node) {
                 let beat = handle.beat();
-                let held: Vec<_> = beat.held.iter().map(|h| (h.partition.0, h.passive, h.lag, h.consumed)).collect();
-                wrongs.push(format!("{} may_fetch {} wave {} {held:?}", node.name, handle.is_in_touch(), beat.wave));
+                let held: Vec<_> =
+                    beat.held.iter().map(|h| (h.partition.0, h.passive, h.lag, h.consumed)).collect();
+                wrongs.push(format!(
+                    "{} may_fetch {} wave {} {held:?}",
+                    node.name,
+                    handle.is_in_touch(),
+                    beat.wave
+                ));
             }
         }
     }

@@ -8,8 +8,8 @@ pub mod web;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use lycosa_types::PartitionId;
 use lycosa_cluster::wire::{Body, Record};
+use lycosa_types::PartitionId;
 
 pub use faults::run;
 pub use web::Web;

@@ -146,7 +146,10 @@ impl Toy {
         match event {
             Event::Arrived { partition, epoch, planned, loaded, position } => {
                 trace(Some(partition), || {
-                    format!("{} arrived {partition} epoch {epoch} planned {planned} {loaded:?} {position:?}", handle.node())
+                    format!(
+                        "{} arrived {partition} epoch {epoch} planned {planned} {loaded:?} {position:?}",
+                        handle.node()
+                    )
                 });
                 let pairs = self.state.pairs(partition);
                 let page = |key: &[u8]| u32::from_be_bytes(key.try_into().unwrap());
