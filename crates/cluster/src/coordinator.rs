@@ -19,6 +19,8 @@ pub const TABLE_KEY: &str = "crawl.table";
 pub const WAVE_KEY: &str = "crawl.wave";
 pub const FINISHED_KEY: &str = "crawl.finished";
 
+/// How long the bus may take to begin a watch.
+const WATCH_PATIENCE: Duration = Duration::from_secs(3);
 /// Partitions handed over at a time.
 const MOVES_AT_ONCE: usize = 8;
 
@@ -112,7 +114,7 @@ impl<B: Bus> Coordinator<B> {
             };
             let watcher = match &mut self.watcher {
                 Some(watcher) => watcher,
-                None => match timeout(left, self.bus.watch(Keys::Under(MEMBER_KEYS))).await {
+                None => match timeout(WATCH_PATIENCE, self.bus.watch(Keys::Under(MEMBER_KEYS))).await {
                     Ok(Ok(watcher)) => {
                         // Silence while we were not listening is no sign of death.
                         self.tracker.forgive(self.heard_until);

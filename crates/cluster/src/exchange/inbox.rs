@@ -1,19 +1,23 @@
 //! The inbox of one partition: what arrives on `in`, read in order, checked and counted.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use lycosa_types::PartitionId;
+use tokio::time::{Instant, sleep_until};
 
-use crate::bus::{Bus, Lane, Message, Reader};
-use crate::owner::Backoff;
+use crate::bus::{Bus, BusError, Lane, Message, Reader};
 use crate::wire::Batch;
 
 /// Senders whose batches are remembered per partition.
 const MAX_SENDERS: usize = 4096;
 /// Numbers of batches remembered per sender.
 const NUMBERS_KEPT: usize = 256;
+/// Before a broken way is tried again.
+const PAUSE: Duration = Duration::from_millis(300);
 
 /// What was refused, and why; counted for the whole node.
 #[derive(Debug, Default)]
@@ -35,56 +39,55 @@ impl Refusals {
     }
 }
 
+type Opening<R> = Pin<Box<dyn Future<Output = Result<R, BusError>> + Send>>;
+
+/// The way to the bus. Kept from call to call, so that a call that is dropped does not begin it anew.
+enum Way<R> {
+    /// Closed until then.
+    Closed(Instant),
+    Opening(Opening<R>),
+    Open(R),
+}
+
 /// Reads `in` from a position on. Every message comes once, in order; what may not be taken in comes as none, so that
 /// its sequence can still be counted as consumed.
-#[derive(Debug)]
 pub struct Inbox<B: Bus> {
     bus: B,
     partition: PartitionId,
     crawl: u32,
     next: u64,
-    reader: Option<B::Reader>,
-    backoff: Backoff,
+    way: Way<B::Reader>,
     /// Numbers of late batches by sender, oldest first.
     seen: BTreeMap<u64, VecDeque<u64>>,
 }
 
 impl<B: Bus> Inbox<B> {
     pub fn new(bus: B, partition: PartitionId, crawl: u32, consumed: u64) -> Self {
-        Self {
-            bus,
-            partition,
-            crawl,
-            next: consumed + 1,
-            reader: None,
-            backoff: Backoff::default(),
-            seen: BTreeMap::new(),
-        }
+        let way = Way::Closed(Instant::now());
+        Self { bus, partition, crawl, next: consumed + 1, way, seen: BTreeMap::new() }
     }
 
     /// The next message. May be dropped while it waits; nothing is lost by that.
     pub async fn next(&mut self, refusals: &Refusals) -> (u64, Option<Batch>) {
         let Message { sequence, body } = loop {
-            let reader = match &mut self.reader {
-                Some(reader) => reader,
-                None => match self.bus.read(self.partition, Lane::In, self.next).await {
-                    Ok(reader) => {
-                        self.backoff = Backoff::default();
-                        self.reader.insert(reader)
-                    }
-                    Err(_) => {
-                        self.backoff.pause().await;
-                        continue;
-                    }
-                },
-            };
-            match reader.next().await {
-                Ok(message) if message.sequence < self.next => {}
-                Ok(message) => break message,
-                Err(_) => {
-                    self.reader = None;
-                    self.backoff.pause().await;
+            match &mut self.way {
+                Way::Closed(until) => {
+                    sleep_until(*until).await;
+                    let (bus, partition, from) = (self.bus.clone(), self.partition, self.next);
+                    self.way =
+                        Way::Opening(Box::pin(async move { bus.read(partition, Lane::In, from).await }));
                 }
+                Way::Opening(opening) => {
+                    self.way = match opening.await {
+                        Ok(reader) => Way::Open(reader),
+                        Err(_) => Way::Closed(Instant::now() + PAUSE),
+                    };
+                }
+                Way::Open(reader) => match reader.next().await {
+                    Ok(message) if message.sequence < self.next => {}
+                    Ok(message) => break message,
+                    Err(_) => self.way = Way::Closed(Instant::now() + PAUSE),
+                },
             }
         };
         self.next = sequence + 1;
@@ -123,7 +126,6 @@ mod tests {
     use crate::bus::memory::{Chances, Link as Wire, MemoryBus, MemoryServer};
     use crate::wire::{BatchHeader, Link};
     use std::sync::Arc;
-    use std::time::Duration;
 
     const P: PartitionId = PartitionId(1);
 

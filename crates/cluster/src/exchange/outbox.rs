@@ -306,7 +306,11 @@ impl Outbox {
         let id = format!("{}-{}", self.node, sealed.ticket);
         let mut backoff = Backoff::default();
         while let Err(error) = bus.publish(sealed.partition, &id, body.clone()).await {
-            tracing::debug!(partition = %sealed.partition, %error, "a batch is sent again");
+            if error.is_transient() {
+                tracing::debug!(partition = %sealed.partition, %error, "a batch is sent again");
+            } else {
+                tracing::warn!(partition = %sealed.partition, %error, "a batch is refused; it is sent again");
+            }
             self.lock().totals.retries += 1;
             backoff.pause().await;
         }
