@@ -1,6 +1,7 @@
 //! A long soak of the model crawl on the bus in memory: `soak_memory [first seed] [seeds] [faults per seed]`.
 
 #[path = "../tests/it/model/mod.rs"]
+#[allow(clippy::unwrap_used, reason = "the model belongs to the tests")]
 mod model;
 
 fn main() {

@@ -177,7 +177,7 @@ fn write_certificates(dir: &std::path::Path) {
 
 /// The configuration of `docs/cluster.md`, for crawls called `mine` and `other`.
 const GUARDED: &str = r#"
-tls { cert_file: "DIR/cert.pem", key_file: "DIR/key.pem", timeout: 5 }
+tls { cert_file: "@DIR@/cert.pem", key_file: "@DIR@/key.pem", timeout: 5 }
 accounts {
   MINE: { jetstream: enabled, users: [
     { user: "mine", password: "right", permissions: {

@@ -42,7 +42,7 @@ impl Server {
         Self::with(free_port(), "")
     }
 
-    /// A server with more lines in its configuration; `DIR` in them becomes the server's directory.
+    /// A server with more lines in its configuration; `@DIR@` in them becomes the server's directory.
     pub fn with(port: u16, more: &str) -> Option<Self> {
         let program = program()?;
         let dir = tempfile::tempdir().unwrap();
@@ -54,7 +54,7 @@ impl Server {
         let config = format!(
             "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\", sync_interval: always }}\n{}",
             store.display(),
-            more.replace("DIR", &dir.path().display().to_string())
+            more.replace("@DIR@", &dir.path().display().to_string())
         );
         std::fs::write(dir.path().join("nats.conf"), config).unwrap();
         let mut server = Self { program, dir, port, child: None };
