@@ -77,6 +77,11 @@ fn main() {
     let (nodes, partitions) = (number(1, 1000.0) as usize, number(2, 16_384.0) as u16);
     let urls = number(3, 10.0) * 1e9;
     let mut dice = Dice(7);
+    for (partitions, seconds) in
+        [(partitions, 0.1), (partitions, 1.0), (partitions, 10.0), (partitions / 8, 10.0)]
+    {
+        exchange(nodes, partitions, urls, seconds, &mut dice);
+    }
     // Hosts: power law with exponent 1.1, at most 5 million pages each, until all URLs have a host.
     let mut weights = vec![0u64; usize::from(partitions)];
     let (mut placed, mut hosts) = (0.0, 0u64);
@@ -122,62 +127,52 @@ fn main() {
     report("a tenth more join", &many);
     report("one node leaves", &members[1..]);
     report("a tenth leave", &members[nodes / 10..]);
-    exchange(nodes, partitions, &mut dice);
 }
 
-/// One node's links through the memory of sent links and the wire format.
-fn exchange(nodes: usize, partitions: u16, dice: &mut Dice) {
-    const PAGES: usize = 200_000;
-    const LINKS: f64 = 40.0;
-    // Three quarters of the links stay on their host; the rest go to the web at large, by popularity.
-    const LOCAL: f64 = 0.75;
-    const POPULATION: f64 = 1e8;
+/// One node's links through the memory of sent links and the wire format, with batches that leave after `seconds`.
+fn exchange(nodes: usize, partitions: u16, urls: f64, seconds: f64, dice: &mut Dice) {
+    const PAGES: usize = 100_000;
+    const PAGES_PER_SECOND: f64 = 100.0;
+    // Forty links a page, three quarters of which stay on their host. The rest go to any page of the web, the
+    // page of rank r as often as 1/r.
+    const AWAY: usize = 10;
     let mut sent = SentMemory::new(lycosa_cluster::exchange::sent::DEFAULT_SENT_LINKS);
     let mut gathering: BTreeMap<u16, Batch> = BTreeMap::new();
     let (mut away, mut travelled, mut messages, mut bytes) = (0u64, 0u64, 0u64, 0u64);
+    let pages_per_flush = (PAGES_PER_SECOND * seconds).max(1.0) as usize;
     let header = |partition| BatchHeader { crawl: 1, partition, sender: 2, number: 3 };
-    let mut flush = |partition: u16, batch: &Batch| {
-        messages += 1;
-        bytes += batch.encode(&header(partition)).map_or(0, |body| body.len() as u64);
-    };
     for page in 0..PAGES {
-        for _ in 0..LINKS as usize {
-            if dice.unit() < LOCAL {
-                continue;
-            }
-            let rank = (dice.pareto(0.6, POPULATION) - 1.0) as u64;
-            let host = rank.wrapping_mul(0x9E37_79B9_7F4A_7C15) % 50_000_000;
-            let partition = (host % u64::from(partitions)) as u16;
-            if host % nodes as u64 == 0 {
+        for _ in 0..AWAY {
+            let rank = (dice.unit() * urls.ln()).exp() as u64;
+            let host = (rank.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) % 1_000_000_000;
+            let partition = (host.wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 40) % u64::from(partitions);
+            if partition % nodes as u64 == 1 {
                 continue;
             }
             away += 1;
             if let Sighting::Send { backlinks, importance } = sent.note(rank, 3, 0.01) {
                 travelled += 1;
                 let url = format!("http://www.h{host}.example/section/{}/page-{rank}.html", rank % 100);
-                let batch = gathering.entry(partition).or_default();
                 let link = Link { url: &url, depth: 3, backlinks, importance, note: &[] };
-                batch.links.push(&link);
+                gathering.entry(partition as u16).or_default().links.push(&link);
             }
         }
-        // 100 pages a second per node, and batches leave after 0.1 s: every tenth page all that was gathered goes.
-        if page % 10 == 9 {
-            std::mem::take(&mut gathering).iter().for_each(|(&partition, batch)| flush(partition, batch));
+        if (page + 1) % pages_per_flush == 0 {
+            for (partition, batch) in std::mem::take(&mut gathering) {
+                messages += 1;
+                bytes += batch.encode(&header(partition)).map_or(0, |body| body.len() as u64);
+            }
         }
     }
     let per_page = |n: u64| n as f64 / PAGES as f64;
     println!(
-        "exchange at 100 pages/s per node: {:.2} links per page leave the node, {:.2} travel, {:.3} messages and {:.0} \
-         bytes per page",
+        "batches of {seconds} s, {partitions} partitions: of {:.2} links per page for other nodes {:.2} travel, in {:.3} \
+         messages and {:.0} bytes; {nodes} nodes at 100 pages/s: {:.0} messages/s, {:.0} MB/s",
         per_page(away),
         per_page(travelled),
         per_page(messages),
-        per_page(bytes)
-    );
-    println!(
-        "cluster of {nodes}: {:.0} pages/s, {:.0} messages/s, {:.1} MB/s on the bus",
-        nodes as f64 * 100.0,
-        per_page(messages) * nodes as f64 * 100.0,
-        per_page(bytes) * nodes as f64 * 100.0 / 1e6
+        per_page(bytes),
+        per_page(messages) * nodes as f64 * PAGES_PER_SECOND,
+        per_page(bytes) * nodes as f64 * PAGES_PER_SECOND / 1e6
     );
 }
