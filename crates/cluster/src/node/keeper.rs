@@ -66,6 +66,12 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
         };
         let loaded = match owner.load(&*self.state).await {
             Ok(loaded) => loaded,
+            Err(OwnerError::Fenced { epoch, .. }) => {
+                tracing::info!(%partition, epoch, "a partition was taken away while it was being loaded");
+                self.shared.refusals.stale.fetch_add(1, Ordering::Relaxed);
+                sleep(LOOK_AGAIN * 5).await;
+                return;
+            }
             Err(error) => {
                 tracing::error!(%partition, %error, "a partition cannot be loaded; it is tried again");
                 sleep(LOOK_AGAIN * 5).await;

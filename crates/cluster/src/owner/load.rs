@@ -39,7 +39,7 @@ struct Replay<'a, S> {
 }
 
 impl<S: PartitionState> Replay<'_, S> {
-    fn take<B: Bus>(&mut self, owner: &Owner<B>, sequence: u64, body: &Bytes) -> Result<(), OwnerError> {
+    fn take<B: Bus>(&mut self, owner: &Owner<B>, body: &Bytes) -> Result<(), OwnerError> {
         let partition = owner.partition;
         let record = Record::decode(body).map_err(|error| OwnerError::Damaged { partition, error })?;
         if record.header.epoch < self.epoch {
@@ -57,8 +57,8 @@ impl<S: PartitionState> Replay<'_, S> {
         }
         self.pieces.extend(changes);
         if matches!(piece, Piece::Whole | Piece::Last) {
-            let position = Position { log: sequence, consumed: record.header.consumed };
-            self.state.apply(partition, &self.pieces, Some(position)).map_err(OwnerError::State)?;
+            // Without a position: until the load is proved complete, the copy counts for what it was before.
+            self.state.apply(partition, &self.pieces, None).map_err(OwnerError::State)?;
             self.pieces.clear();
         }
         Ok(())
@@ -88,7 +88,9 @@ impl<B: Bus> Owner<B> {
         let loaded = replay.loaded;
         self.replay_records = loaded.replayed;
         self.drop_leftovers().await;
-        // Complete, even where the log held nothing yet.
+        // Only the owner purges. Passing the fence once more proves that it was us all the while, so that nothing was
+        // missing from what was read.
+        self.append(&[], None).await?;
         state.apply(self.partition, &[], Some(self.position())).map_err(OwnerError::State)?;
         Ok(loaded)
     }
@@ -112,10 +114,13 @@ impl<B: Bus> Owner<B> {
             while next <= self.last {
                 match timeout(READ_PATIENCE, reader.next()).await {
                     Ok(Ok(message)) if message.sequence < next => {}
-                    // Written behind our opening: we are no longer the owner, and the next append will be told so.
-                    Ok(Ok(message)) if message.sequence > self.last => return Ok(()),
+                    // Written behind our opening: somebody else is the owner, and may have purged what we wanted to read.
+                    Ok(Ok(message)) if message.sequence > self.last => {
+                        let epoch = Record::decode(&message.body).map_or(self.epoch, |r| r.header.epoch);
+                        return Err(OwnerError::Fenced { partition: self.partition, epoch });
+                    }
                     Ok(Ok(message)) => {
-                        replay.take(self, message.sequence, &message.body)?;
+                        replay.take(self, &message.body)?;
                         self.replay_bytes += message.body.len() as u64;
                         next = message.sequence + 1;
                     }

@@ -42,8 +42,8 @@ pub trait PartitionState: Send + Sync + 'static {
     /// Forgets the partition, position first.
     fn clear(&self, partition: PartitionId) -> Result<(), StateError>;
 
-    /// Writes changes. With a position: atomically with it, durable when this returns. Without: part of a snapshot
-    /// that is being loaded, the copy is not complete yet.
+    /// Writes changes. With a position: atomically with it, durable when this returns. Without: part of a load that is
+    /// under way; the position stays what it was, or missing.
     fn apply(
         &self,
         partition: PartitionId,

@@ -130,3 +130,26 @@ async fn a_snapshot_purges_what_it_holds_and_leaves_no_litter() {
     late.load(&MemoryState::default()).await.unwrap();
     assert_eq!(server.objects("").len(), 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_load_that_is_overtaken_does_not_pass_for_complete() {
+    let (_, bus) = bus(Chances::default()).await;
+    let (own, others) = (MemoryState::default(), MemoryState::default());
+    let mut owner = Owner::open(&bus, P, 1, &node("a"), true).await.unwrap();
+    owner.load(&own).await.unwrap();
+    commit(&mut owner, &own, &[put(1)], 0).await;
+    let before = own.position(P).unwrap();
+    owner.append(&[put(2)], None).await.unwrap();
+    // The same node opens again, and before it has read, another one takes over and purges what it would have read.
+    let mut late = Owner::open(&bus, P, 2, &node("a"), false).await.unwrap();
+    let mut next = Owner::open(&bus, P, 3, &node("b"), false).await.unwrap();
+    next.load(&others).await.unwrap();
+    let snapshot = store_snapshot(&bus, &others, P, 3, 1).await.unwrap();
+    next.note_snapshot(snapshot).await.unwrap();
+    assert!(matches!(late.load(&own).await, Err(OwnerError::Fenced { epoch: 3, .. })));
+    assert_eq!(own.position(P).unwrap(), before);
+    // Its next load is a whole one.
+    let mut again = Owner::open(&bus, P, 4, &node("a"), false).await.unwrap();
+    assert!(!again.load(&own).await.unwrap().resumed);
+    assert_eq!(own.pairs(P), others.pairs(P));
+}
