@@ -275,6 +275,10 @@ impl<B: Bus> Coordinator<B> {
                 }
             }
         }
+        // A crawl that nobody has given a seed yet is not over: it has not begun.
+        if !reports.iter().flatten().any(|report| report.consumed > 0 || report.activity > 0) {
+            return Ok(());
+        }
         if self.detector.is_none() {
             // A wave that nobody can have heard of: above what any coordinator before us made known.
             let found = self.bus.get(WAVE_KEY).await?;
