@@ -1,0 +1,155 @@
+//! Ownership under a paused clock: replay, fence, snapshots, lost answers.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::bus::memory::{Chances, Link, MemoryBus, MemoryServer};
+
+const P: PartitionId = PartitionId(3);
+
+fn node(name: &str) -> NodeId {
+    NodeId::new(name, 1).unwrap()
+}
+
+async fn bus(chances: Chances) -> (Arc<MemoryServer>, MemoryBus) {
+    let server = Arc::new(MemoryServer::new(1, Chances::default()));
+    let bus = MemoryBus::new(server.clone(), Arc::new(Link::default()));
+    bus.prepare(8).await.unwrap();
+    server.set_chances(chances);
+    (server, bus)
+}
+
+fn put(i: u32) -> Change {
+    Change::put(i.to_be_bytes().to_vec(), format!("value {i}"))
+}
+
+/// What the engine does: the log first, then the working copy.
+async fn commit(owner: &mut Owner<MemoryBus>, state: &MemoryState, changes: &[Change], consumed: u64) {
+    let position = owner.append(changes, Some(consumed)).await.unwrap();
+    state.apply(P, changes, Some(position)).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_owner_has_what_the_old_one_had() {
+    let chances = Chances { lost_answers: 200, repeats: 200, ..Chances::default() };
+    let (_, bus) = bus(chances).await;
+    let (first, second) = (MemoryState::default(), MemoryState::default());
+    let mut owner = Owner::open(&bus, P, 1, &node("a"), true).await.unwrap();
+    owner.load(&first).await.unwrap();
+    for i in 0..50 {
+        commit(&mut owner, &first, &[put(i), Change::remove((i / 2).to_be_bytes().to_vec())], 7).await;
+        if i == 20 || i == 40 {
+            let snapshot =
+                store_snapshot(&bus, &first, P, owner.epoch(), owner.next_snapshot()).await.unwrap();
+            commit(&mut owner, &first, &[put(100 + i)], 8).await;
+            owner.note_snapshot(snapshot).await.unwrap();
+        }
+    }
+    let mut next = Owner::open(&bus, P, 2, &node("b"), false).await.unwrap();
+    let loaded = next.load(&second).await.unwrap();
+    assert!(loaded.from_snapshot > 0 && loaded.replayed > 5 && !loaded.resumed, "{loaded:?}");
+    assert_eq!(second.pairs(P), first.pairs(P));
+    assert_eq!(next.position().consumed, 8);
+    // The old one is told, and what it tries is not there.
+    let refused = owner.append(&[put(999)], None).await;
+    assert!(matches!(refused, Err(OwnerError::Fenced { epoch: 2, .. })), "{refused:?}");
+    // Back on the first node: its own copy is completed, not loaded anew.
+    next.append(&[put(500)], Some(9)).await.unwrap();
+    let mut again = Owner::open(&bus, P, 3, &node("a"), false).await.unwrap();
+    let loaded = again.load(&first).await.unwrap();
+    assert!(loaded.resumed && loaded.from_snapshot == 0, "{loaded:?}");
+    assert!(first.get(P, &500u32.to_be_bytes()).is_some() && first.get(P, &999u32.to_be_bytes()).is_none());
+    assert_eq!(first.position(P).unwrap().unwrap().consumed, 9);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hand_over_waits_for_the_close_and_an_old_epoch_is_refused() {
+    let (_, bus) = bus(Chances::default()).await;
+    let owner = Owner::open(&bus, P, 4, &node("a"), true).await.unwrap();
+    assert!(matches!(Owner::open(&bus, P, 5, &node("b"), true).await, Err(OwnerError::Waiting(_))));
+    owner.close().await.unwrap();
+    let owner = Owner::open(&bus, P, 5, &node("b"), true).await.unwrap();
+    assert_eq!(owner.epoch(), 5);
+    for epoch in [3, 4, 5] {
+        let late = Owner::open(&bus, P, epoch, &node("a"), false).await;
+        assert!(matches!(late, Err(OwnerError::Fenced { epoch: 5, .. })), "{late:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_larger_than_a_message_is_whole_or_not_there() {
+    let (_, bus) = bus(Chances::default()).await;
+    let state = MemoryState::default();
+    let mut owner = Owner::open(&bus, P, 1, &node("a"), true).await.unwrap();
+    owner.load(&state).await.unwrap();
+    let big: Vec<Change> = (0..9).map(|i| Change::put(vec![i], vec![i; 300_000])).collect();
+    owner.append(&big, Some(5)).await.unwrap();
+    // Another one breaks off in the middle.
+    let torn = Body::Changes { changes: vec![put(1)], piece: Piece::First };
+    let body = owner.encode(torn, 5).unwrap();
+    owner.write(body).await.unwrap();
+    let other = MemoryState::default();
+    let mut next = Owner::open(&bus, P, 2, &node("b"), false).await.unwrap();
+    next.load(&other).await.unwrap();
+    assert_eq!(other.pairs(P).len(), 9);
+    assert_eq!(next.position().consumed, 5);
+    next.append(&[put(7)], None).await.unwrap();
+    let third = MemoryState::default();
+    Owner::open(&bus, P, 3, &node("c"), false).await.unwrap().load(&third).await.unwrap();
+    assert_eq!(third.pairs(P).len(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_snapshot_purges_what_it_holds_and_leaves_no_litter() {
+    let (server, bus) = bus(Chances::default()).await;
+    let state = MemoryState::default();
+    let mut owner = Owner::open(&bus, P, 1, &node("a"), true).await.unwrap();
+    owner.load(&state).await.unwrap();
+    for i in 0..10 {
+        bus.publish(P, &format!("m{i}"), Bytes::from_static(b"x")).await.unwrap();
+    }
+    let consumed = bus.last(P, Lane::In).await.unwrap().unwrap().sequence - 1;
+    commit(&mut owner, &state, &[put(1)], consumed).await;
+    for _ in 0..3 {
+        let snapshot = store_snapshot(&bus, &state, P, 1, owner.next_snapshot()).await.unwrap();
+        owner.note_snapshot(snapshot).await.unwrap();
+    }
+    assert_eq!(server.objects("").len(), 1);
+    let left = server.first_from(P, Lane::In, 0).unwrap().sequence;
+    assert_eq!(left, consumed + 1);
+    // A snapshot that was stored and never noted goes with the next load.
+    store_snapshot(&bus, &state, P, 1, 77).await.unwrap();
+    assert_eq!(server.objects("").len(), 2);
+    let other = MemoryState::default();
+    Owner::open(&bus, P, 2, &node("b"), false).await.unwrap().load(&other).await.unwrap();
+    assert_eq!(server.objects("").len(), 1);
+    assert_eq!(other.pairs(P), state.pairs(P));
+    // One that loads late, after a later epoch made its own, leaves that alone.
+    let mut late = Owner::open(&bus, P, 3, &node("c"), false).await.unwrap();
+    store_snapshot(&bus, &state, P, 4, 1).await.unwrap();
+    late.load(&MemoryState::default()).await.unwrap();
+    assert_eq!(server.objects("").len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_that_is_overtaken_does_not_pass_for_complete() {
+    let (_, bus) = bus(Chances::default()).await;
+    let (own, others) = (MemoryState::default(), MemoryState::default());
+    let mut owner = Owner::open(&bus, P, 1, &node("a"), true).await.unwrap();
+    owner.load(&own).await.unwrap();
+    commit(&mut owner, &own, &[put(1)], 0).await;
+    let before = own.position(P).unwrap();
+    owner.append(&[put(2)], None).await.unwrap();
+    // The same node opens again, and before it has read, another one takes over and purges what it would have read.
+    let mut late = Owner::open(&bus, P, 2, &node("a"), false).await.unwrap();
+    let mut next = Owner::open(&bus, P, 3, &node("b"), false).await.unwrap();
+    next.load(&others).await.unwrap();
+    let snapshot = store_snapshot(&bus, &others, P, 3, 1).await.unwrap();
+    next.note_snapshot(snapshot).await.unwrap();
+    assert!(matches!(late.load(&own).await, Err(OwnerError::Fenced { epoch: 3, .. })));
+    assert_eq!(own.position(P).unwrap(), before);
+    // Its next load is a whole one.
+    let mut again = Owner::open(&bus, P, 4, &node("a"), false).await.unwrap();
+    assert!(!again.load(&own).await.unwrap().resumed);
+    assert_eq!(own.pairs(P), others.pairs(P));
+}

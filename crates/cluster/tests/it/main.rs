@@ -1,0 +1,11 @@
+//! The cluster as a whole: one contract for both buses, a model crawl under faults, and a real server.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test that cannot go on may stop
+
+mod contract;
+mod crawl;
+mod model;
+mod real;
+mod server;
+mod ship;
+mod takeover;

@@ -1,0 +1,259 @@
+//! A crawl over a real server: it is killed and comes back, one of three is lost, strangers are kept out.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use lycosa_cluster::bus::nats::{Credentials, NatsBus, NatsOptions};
+use lycosa_cluster::bus::{Bus, BusError};
+use lycosa_cluster::membership::Timing;
+use lycosa_cluster::name::{CrawlName, NodeId};
+use lycosa_cluster::owner::{MemoryState, Owner};
+use lycosa_types::PartitionId;
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+
+use crate::model::faults::submit;
+use crate::model::toy::Toy;
+use crate::model::{Chronicle, Shared, Web};
+use crate::server::{Server, free_port};
+
+const PARTITIONS: u16 = 6;
+const SEEDS: [u32; 2] = [0, 7];
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Short waits: everything is on one machine.
+fn quick() -> Timing {
+    Timing {
+        beat: Duration::from_millis(300),
+        dead_after: Duration::from_millis(2500),
+        leader_after: Duration::from_secs(2),
+        hand_over: Duration::from_secs(10),
+        gather: Duration::from_millis(600),
+    }
+}
+
+struct Crawl {
+    web: Arc<Web>,
+    chronicle: Shared,
+    options: NatsOptions,
+    crawl: CrawlName,
+    nodes: Vec<tokio::task::JoinHandle<bool>>,
+}
+
+impl Crawl {
+    fn new(name: &str, options: NatsOptions, pages: u32) -> Self {
+        Self {
+            web: Arc::new(Web::new(5, pages, PARTITIONS)),
+            chronicle: Arc::new(Mutex::new(Chronicle::default())),
+            options,
+            crawl: CrawlName::new(name).unwrap(),
+            nodes: Vec::new(),
+        }
+    }
+
+    async fn connect(&self) -> NatsBus {
+        let connect = async {
+            loop {
+                match NatsBus::connect(&self.options, &self.crawl).await {
+                    Ok(bus) => return bus,
+                    Err(error) => eprintln!("connecting: {error}"),
+                }
+                sleep(Duration::from_millis(300)).await;
+            }
+        };
+        timeout(PATIENCE, connect).await.expect("no connection")
+    }
+
+    async fn node(&mut self, name: &str, life: u64) {
+        let bus = self.connect().await;
+        let mut toy = Toy::new(&self.web, &self.chronicle, &Arc::new(MemoryState::default()), life);
+        toy.slowest = Duration::from_millis(150);
+        let (sender, _) = mpsc::unbounded_channel();
+        let id = NodeId::new(name, life).unwrap();
+        self.nodes.push(tokio::spawn(toy.run(bus, id, 100, quick(), sender)));
+    }
+
+    /// Waits for the end and compares with what can be reached.
+    async fn check(mut self) -> Chronicle {
+        for node in self.nodes.drain(..) {
+            let ended = timeout(PATIENCE, node).await.expect("the crawl does not end");
+            assert!(ended.is_err() || ended.is_ok_and(|finished| finished));
+        }
+        let bus = self.connect().await;
+        let mut done = BTreeSet::new();
+        for partition in (0..PARTITIONS).map(PartitionId) {
+            let state = MemoryState::default();
+            let reader = NodeId::new("reader", 1).unwrap();
+            let mut owner = Owner::open(&bus, partition, u64::MAX, &reader, false).await.unwrap();
+            owner.load(&state).await.unwrap();
+            for (key, value) in state.pairs(partition) {
+                assert_eq!(&value[..], b"d");
+                done.insert(u32::from_be_bytes(key[..].try_into().unwrap()));
+            }
+        }
+        assert_eq!(done, self.web.reachable(&SEEDS));
+        let chronicle = std::mem::take(&mut *self.chronicle.lock().unwrap());
+        assert!(chronicle.wrongs.is_empty(), "{:?}", chronicle.wrongs);
+        assert!(chronicle.repeated <= chronicle.abandoned, "{chronicle:?}");
+        chronicle
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_nodes_fetch_every_page_once() {
+    let Some(server) = Server::start() else { return };
+    let mut crawl = Crawl::new("calm", NatsOptions::new(&server.url()), 250);
+    for name in ["a", "b", "c"] {
+        crawl.node(name, 1).await;
+    }
+    submit(&crawl.connect().await, &crawl.web, &SEEDS).await;
+    assert_eq!(crawl.check().await.repeated, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_server_and_a_node_are_killed_and_nothing_is_lost() {
+    let Some(mut server) = Server::start() else { return };
+    let mut crawl = Crawl::new("killed", NatsOptions::new(&server.url()), 600);
+    for name in ["a", "b", "c"] {
+        crawl.node(name, 1).await;
+    }
+    submit(&crawl.connect().await, &crawl.web, &SEEDS).await;
+    sleep(Duration::from_millis(2500)).await;
+    server.kill();
+    sleep(Duration::from_millis(700)).await;
+    server.up();
+    sleep(Duration::from_secs(1)).await;
+    crawl.nodes[0].abort();
+    crawl.node("d", 1).await;
+    sleep(Duration::from_secs(1)).await;
+    server.kill();
+    server.up();
+    crawl.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_server_of_three_is_lost_and_the_crawl_goes_on() {
+    let routes: Vec<u16> = (0..3).map(|_| free_port()).collect();
+    let all: Vec<String> = routes.iter().map(|port| format!("nats://127.0.0.1:{port}")).collect();
+    let mut servers = Vec::new();
+    // All three must be on their way before any is ready: a cluster chooses its leader together.
+    let ports: Vec<u16> = (0..3).map(|_| free_port()).collect();
+    for (i, &port) in ports.iter().enumerate() {
+        let more = format!(
+            "server_name: s{i}\ncluster {{ name: c, listen: \"127.0.0.1:{}\", routes: [{}] }}\n",
+            routes[i],
+            all.join(", ")
+        );
+        let Some(server) = Server::with(port, &more) else { return };
+        servers.push(server);
+    }
+    let url = servers.iter().map(Server::url).collect::<Vec<_>>().join(",");
+    let options = NatsOptions { replicas: 3, ..NatsOptions::new(&url) };
+    let mut crawl = Crawl::new("three", options, 300);
+    for name in ["a", "b"] {
+        crawl.node(name, 1).await;
+    }
+    submit(&crawl.connect().await, &crawl.web, &SEEDS).await;
+    sleep(Duration::from_secs(2)).await;
+    servers[1].kill();
+    crawl.check().await;
+}
+
+fn write_certificates(dir: &std::path::Path) {
+    let mut authority = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority_key = rcgen::KeyPair::generate().unwrap();
+    let authority_cert = authority.self_signed(&authority_key).unwrap();
+    let issuer = rcgen::Issuer::new(authority, authority_key);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let params = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
+    let cert = params.signed_by(&key, &issuer).unwrap();
+    std::fs::write(dir.join("ca.pem"), authority_cert.pem()).unwrap();
+    std::fs::write(dir.join("cert.pem"), cert.pem()).unwrap();
+    std::fs::write(dir.join("key.pem"), key.serialize_pem()).unwrap();
+}
+
+/// The configuration of `docs/cluster.md`, for crawls called `mine` and `other`.
+const GUARDED: &str = r#"
+tls { cert_file: "@DIR@/cert.pem", key_file: "@DIR@/key.pem", timeout: 5 }
+accounts {
+  MINE: { jetstream: enabled, users: [
+    { user: "mine", password: "right", permissions: {
+        publish: [
+          "lycosa.mine.>", "$KV.lycosa-mine.>", "$O.lycosa-mine.>",
+          "$JS.API.INFO", "$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.PURGE.*",
+          "$JS.API.STREAM.MSG.GET.*", "$JS.API.DIRECT.GET.>",
+          "$JS.API.CONSUMER.CREATE.>", "$JS.API.CONSUMER.INFO.>", "$JS.API.CONSUMER.DELETE.>",
+          "$JS.API.CONSUMER.MSG.NEXT.>", "$JS.FC.>", "$JS.ACK.>"
+        ],
+        subscribe: ["_INBOX.>"] } },
+    { user: "submit", password: "seeds", permissions: {
+        publish: [
+          "lycosa.mine.*.in",
+          "$JS.API.STREAM.INFO.KV_lycosa-mine", "$JS.API.STREAM.INFO.OBJ_lycosa-mine",
+          "$JS.API.DIRECT.GET.KV_lycosa-mine.>"
+        ],
+        subscribe: ["_INBOX.>"] } } ] }
+  OTHER: { jetstream: enabled, users: [ { user: "other", password: "right" } ] }
+}
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tls_and_credentials_keep_strangers_out_and_crawls_apart() {
+    let Some(program) = crate::server::program() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    write_certificates(dir.path());
+    let server = Server::in_dir(program, dir, free_port(), GUARDED);
+    let authority = Some(server.dir.path().join("ca.pem"));
+    let user = |password: &str| Credentials::User { name: "mine".to_owned(), password: password.to_owned() };
+    let url = format!("tls://127.0.0.1:{}", server.port);
+    let right =
+        NatsOptions { credentials: user("right"), authority: authority.clone(), ..NatsOptions::new(&url) };
+    let mine = CrawlName::new("mine").unwrap();
+    for wrong in [
+        NatsOptions { credentials: user("wrong"), ..right.clone() },
+        NatsOptions { credentials: Credentials::None, ..right.clone() },
+        // A server that nobody vouches for.
+        NatsOptions { authority: None, ..right.clone() },
+    ] {
+        assert!(timeout(PATIENCE, NatsBus::connect(&wrong, &mine)).await.unwrap().is_err(), "{wrong:?}");
+    }
+    // The own crawl works, from beginning to end; seeds come from somebody who may do nothing else.
+    let mut crawl = Crawl::new("mine", right.clone(), 60);
+    crawl.node("a", 1).await;
+    crawl.node("b", 1).await;
+    let submitter = NatsOptions {
+        credentials: Credentials::User { name: "submit".to_owned(), password: "seeds".to_owned() },
+        ..right.clone()
+    };
+    let submitter = NatsBus::connect(&submitter, &mine).await.unwrap();
+    submit(&submitter, &crawl.web, &SEEDS).await;
+    assert!(submitter.put("crawl.finished", Bytes::from_static(b"no")).await.is_err());
+    assert!(submitter.append(PartitionId(0), 0, Bytes::from_static(b"no")).await.is_err());
+    let bus = crawl.connect().await;
+    crawl.check().await;
+    within_limits(&bus).await;
+    // Another crawl on the same server is out of reach, and this one is for others.
+    let other = CrawlName::new("other").unwrap();
+    let stranger = NatsOptions {
+        credentials: Credentials::User { name: "other".to_owned(), password: "right".to_owned() },
+        ..right.clone()
+    };
+    let theirs = NatsBus::connect(&stranger, &other).await.unwrap();
+    theirs.put("crawl.settings", Bytes::from_static(b"theirs")).await.unwrap();
+    let ours = NatsBus::connect(&stranger, &mine).await.unwrap();
+    assert_eq!(ours.get("crawl.settings").await.unwrap(), None);
+    let peeping = NatsBus::connect(&right, &other).await.unwrap();
+    assert_eq!(peeping.get("crawl.settings").await.unwrap(), None);
+    assert!(peeping.put("crawl.settings", Bytes::from_static(b"no")).await.is_err());
+}
+
+/// A lane that is full says so, and an object that is too large is not taken.
+async fn within_limits(bus: &NatsBus) {
+    let large = Bytes::from(vec![0; 17 << 20]);
+    assert!(matches!(bus.put_object("large", large).await, Err(BusError::Refused(_))));
+    let message = Bytes::from(vec![0; 2 << 20]);
+    assert!(matches!(bus.publish(PartitionId(0), "large", message).await, Err(BusError::Refused(_))));
+}

