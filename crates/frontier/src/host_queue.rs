@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use lycosa_types::{CanonUrl, UnixMs, UrlId, UrlKey};
+use lycosa_types::{CanonUrl, UnixMs, UrlId, UrlKey, UrlRecord};
 
 use crate::order::Rank;
 
@@ -26,6 +26,14 @@ pub struct Entry {
     pub revisit: bool,
 }
 
+impl Entry {
+    /// What is known about the URL while it waits.
+    pub fn into_record(self) -> UrlRecord {
+        let record = UrlRecord::queued(self.url.into_string(), self.depth, self.found_on, self.found_at);
+        UrlRecord { tries: self.tries, ..record }
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct HostQueue {
     head: BTreeMap<Rank, Entry>,
@@ -38,9 +46,14 @@ impl HostQueue {
         Self { head: BTreeMap::new(), spilled_from: Some(Rank::FIRST) }
     }
 
+    /// Whether a new entry is left to the disk.
+    pub fn leaves_to_disk(&self, rank: Rank) -> bool {
+        self.spilled_from.is_some_and(|line| rank >= line)
+    }
+
     /// Takes in a new entry. Returns how many more entries are in memory (0 if it is left to the disk).
     pub fn push(&mut self, entry: Entry) -> usize {
-        if self.spilled_from.is_some_and(|line| entry.rank >= line) {
+        if self.leaves_to_disk(entry.rank) {
             return 0;
         }
         self.head.insert(entry.rank, entry);

@@ -47,7 +47,7 @@ impl Frontier {
     ) -> Result<bool, StoreError> {
         let Some(&Standing { host: index, rank }) = self.tracked.get(&low) else { return Ok(false) };
         let order = self.options.order;
-        let Some(host) = self.hosts.get_mut(index as usize) else { return Ok(false) };
+        let Some(host) = self.hosts.get_mut(index) else { return Ok(false) };
         let slot = host.slot;
         let in_memory = host.queue.take(rank);
         let was_in_memory = in_memory.is_some();
@@ -74,6 +74,7 @@ impl Frontier {
             .entry(key)
             .and_modify(|moved| moved.entry = entry.clone())
             .or_insert_with(|| Moved { slot, from, entry: entry.clone() });
+        self.changes.moved_hosts.insert(slot);
         self.moving.insert(key, new);
         self.tracked.insert(low, Standing { host: index, rank: new });
         if let Some(lists) = &mut self.lists {
