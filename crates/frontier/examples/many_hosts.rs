@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{
-    Changes, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd, Politeness, Signals, Store,
+    Changes, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd, Politeness, Signals,
+    Store,
 };
 use lycosa_types::{CanonUrl, Outcome, UnixMs, UrlKey};
 
@@ -92,7 +93,6 @@ fn main() -> Result<(), Failed> {
         done: Vec::new(),
         counting: false,
     };
-    let before = meter::memory_mib().0;
     for host in 0..count {
         bench.admit(&format!("http://h{host}.test/0"))?;
     }
@@ -100,9 +100,9 @@ fn main() -> Result<(), Failed> {
     store.commit(&[], &changes, &[])?;
     bench.frontier.committed(changes.epoch);
     drop(changes);
-    let bytes_per_host = (meter::memory_mib().0 - before) * (1u64 << 20) as f64 / count as f64;
-    println!("{{\"hosts\":{count},\"bytes_per_host_with_one_url\":{bytes_per_host:.0}}}");
-    bench.run(&store, durable, seconds as f64)
+    let (host, entry) = (size_of::<lycosa_frontier::host::Host>(), size_of::<Entry>());
+    println!("{{\"hosts\":{count},\"bytes_of_host\":{host},\"bytes_of_entry\":{entry}}}");
+    bench.run(&store, dir.path(), durable, seconds as f64)
 }
 
 #[derive(Debug)]
@@ -135,7 +135,13 @@ impl Bench {
         Ok(())
     }
 
-    fn run(&mut self, store: &Arc<Store>, durable: bool, seconds: f64) -> Result<(), Failed> {
+    fn run(
+        &mut self,
+        store: &Arc<Store>,
+        dir: &std::path::Path,
+        durable: bool,
+        seconds: f64,
+    ) -> Result<(), Failed> {
         let (events, inbox) = channel();
         let mut fetchers = Vec::new();
         for _ in 0..FETCHERS {
@@ -185,18 +191,25 @@ impl Bench {
             }
         }
         self.report(leases_before, &cpu_before, seconds - WARM_UP_S);
+        println!("{{\"disk_mib\":{:.0}}}", meter::disk_mib(dir));
         Ok(())
     }
 
     fn take_in(&mut self, batch: Vec<Lease>) -> Result<(), Failed> {
         self.under_way -= batch.len();
         for lease in batch {
-            let now = self.now();
+            // One reading for both clocks: the answer has ended by now.
+            let now_us = self.elapsed_us();
+            let now = UnixMs(self.base + now_us / 1000);
             match lease.kind {
-                LeaseKind::Page(entry) => self.finish(lease.host, *entry, now)?,
+                LeaseKind::Page(entry) => self.finish(lease.host, *entry, now, now_us)?,
                 LeaseKind::Resolve => {
                     let bytes = lease.host.to_be_bytes();
-                    self.frontier.finish_resolve(lease.host, Ok([10, bytes[1], bytes[2], bytes[3]].into()), now);
+                    self.frontier.finish_resolve(
+                        lease.host,
+                        Ok([10, bytes[1], bytes[2], bytes[3]].into()),
+                        now,
+                    );
                 }
                 LeaseKind::Rules { .. } => return Err("rules asked for".into()),
             }
@@ -205,7 +218,7 @@ impl Bench {
     }
 
     /// The page is there, and links to the next one of its host.
-    fn finish(&mut self, host: HostIndex, entry: Entry, now: UnixMs) -> Result<(), Failed> {
+    fn finish(&mut self, host: HostIndex, entry: Entry, now: UnixMs, now_us: u64) -> Result<(), Failed> {
         let next = next_url(&entry.url);
         let end = PageEnd {
             outcome: Outcome::Fetched { status: 200 },
@@ -216,10 +229,9 @@ impl Bench {
             elapsed_ms: 0,
             address: None,
         };
-        let ended_us = self.elapsed_us();
         self.done.extend(self.frontier.finish_page(host, entry, end, now));
         if let Some(seen) = self.hosts.get_mut(host as usize) {
-            seen.ended_us = ended_us;
+            seen.ended_us = now_us;
         }
         self.admit(&next)
     }
@@ -246,11 +258,17 @@ impl Bench {
         Ok(out)
     }
 
-    fn report(&mut self, leases_before: u64, cpu_before: &std::collections::BTreeMap<String, f64>, seconds: f64) {
+    fn report(
+        &mut self,
+        leases_before: u64,
+        cpu_before: &std::collections::BTreeMap<String, f64>,
+        seconds: f64,
+    ) {
         self.late_us.sort_unstable();
         let late = |share: f64| {
             let at = (self.late_us.len() as f64 * share) as usize;
-            f64::from(self.late_us.get(at.min(self.late_us.len().saturating_sub(1))).copied().unwrap_or(0)) / 1000.0
+            f64::from(self.late_us.get(at.min(self.late_us.len().saturating_sub(1))).copied().unwrap_or(0))
+                / 1000.0
         };
         let leases = (self.leases - leases_before).max(1);
         let cpu = |name: &str| {

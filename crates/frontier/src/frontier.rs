@@ -22,8 +22,8 @@ use lycosa_types::{
 
 use crate::course::CourseEnd;
 use crate::host::{Place, Rules};
-use crate::host_table::HostTable;
 use crate::host_queue::Entry;
+use crate::host_table::HostTable;
 use crate::order::{Lists, Order, Rank, Signals};
 use crate::politeness::Politeness;
 use crate::schedule::{Alarm, HostIndex, Schedule};
@@ -196,7 +196,7 @@ pub struct Frontier {
     schedule: Schedule,
     /// URLs that are leased, delayed, or finished but not yet committed.
     in_flight: HashSet<UrlKey>,
-    delayed: HashMap<u64, (HostIndex, Entry)>,
+    delayed: HashMap<u64, (HostIndex, Box<Entry>)>,
     sequence: u64,
     waiting: u64,
     leased: u64,

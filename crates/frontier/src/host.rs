@@ -54,7 +54,7 @@ pub struct Host {
     pub origin: Box<str>,
     pub queue: HostQueue,
     /// Pages visited before that are due again.
-    pub revisits: BTreeMap<Rank, Entry>,
+    pub revisits: BTreeMap<Rank, Box<Entry>>,
     pub rules: RulesState,
     pub rules_tries: u16,
     /// Where robots.txt was redirected to; only while it is being fetched.

@@ -78,7 +78,8 @@ mod tests {
     fn numbers_are_never_given_twice_and_the_ring_shows_everyone() {
         let slot = |host| HostSlot { partition: PartitionId(0), host: HostKey(host) };
         let mut table = HostTable::default();
-        let numbers: Vec<HostIndex> = (0..10).map(|n| table.add(Host::new(slot(n), "http://a.test"))).collect();
+        let numbers: Vec<HostIndex> =
+            (0..10).map(|n| table.add(Host::new(slot(n), "http://a.test"))).collect();
         assert!(table.remove(numbers[3]).is_some());
         assert!(table.remove(numbers[9]).is_some());
         assert_eq!(table.at(slot(3)), None);

@@ -202,7 +202,8 @@ impl Crawl {
                     out.push((lease.host, entry));
                 }
                 LeaseKind::Rules { .. } => {
-                    let body = b"User-agent: *\nDisallow: /admin/\nDisallow: /search\nCrawl-delay: 1\n".to_vec();
+                    let body =
+                        b"User-agent: *\nDisallow: /admin/\nDisallow: /search\nCrawl-delay: 1\n".to_vec();
                     let record = RulesRecord { fetched_at: self.now, status: 200, body };
                     let end = RulesEnd::Known { rules: Arc::new(AllAllowed), record };
                     self.frontier.finish_rules(lease.host, end, None, 20, self.now);

@@ -2,8 +2,8 @@
 //! finishing and commit, with the real store and a committer of its own, in a fixed memory budget.
 //!
 //! ```text
-//! frontier_scale run DIR [URLS] [BUDGET_MIB] [HOSTS]    one line of JSON per tenth of the run, then the totals
-//! frontier_scale resume DIR [BUDGET_MIB]                opens what a run left behind (also after kill -9)
+//! frontier_scale run DIR [URLS] [BUDGET_MIB] [HOSTS] [EVERY]    a line of JSON per EVERY URLs, then the totals
+//! frontier_scale resume DIR [BUDGET_MIB]                        opens what a run left behind (also after kill -9)
 //! ```
 
 mod crawl;
@@ -49,9 +49,16 @@ fn main() -> Result<(), Failed> {
     };
     let dir = args.get(1).map(PathBuf::from);
     match (args.first().map(String::as_str), dir) {
-        (Some("run"), Some(dir)) => run(&dir, number(2, 100_000_000)?, number(3, 2048)?, number(4, 1_000_000)?),
+        (Some("run"), Some(dir)) => {
+            let (urls, budget_mib, hosts) =
+                (number(2, 100_000_000)?, number(3, 2048)?, number(4, 1_000_000)?);
+            run(&dir, urls, budget_mib, hosts, number(5, urls.div_ceil(10))?)
+        }
         (Some("resume"), Some(dir)) => resume(&dir, number(2, 2048)?),
-        _ => Err("usage: frontier_scale run DIR [URLS] [BUDGET_MIB] [HOSTS] | resume DIR [BUDGET_MIB]".into()),
+        _ => {
+            Err("usage: frontier_scale run DIR [URLS] [BUDGET_MIB] [HOSTS] [EVERY] | resume DIR [BUDGET_MIB]"
+                .into())
+        }
     }
 }
 
@@ -65,15 +72,16 @@ fn open(dir: &Path, budget_mib: u64, clean: bool, now: UnixMs) -> Result<(Fronti
         politeness: lycosa_frontier::Politeness { ip_delay_ms: 0, ..Default::default() },
         ..FrontierOptions::default()
     };
-    let frontier = Frontier::open(options, Arc::clone(&store), Box::new(|_, _| Arc::new(AllAllowed)), clean, now)?;
+    let frontier =
+        Frontier::open(options, Arc::clone(&store), Box::new(|_, _| Arc::new(AllAllowed)), clean, now)?;
     Ok((frontier, store))
 }
 
-fn run(dir: &Path, urls: u64, budget_mib: u64, hosts: u64) -> Result<(), Failed> {
+fn run(dir: &Path, urls: u64, budget_mib: u64, hosts: u64, every: u64) -> Result<(), Failed> {
     std::fs::create_dir_all(dir)?;
     let (frontier, store) = open(dir, budget_mib, true, START)?;
     let started = Instant::now();
-    let mut crawl = Crawl::new(frontier, store, dir.to_owned(), urls, urls.div_ceil(10));
+    let mut crawl = Crawl::new(frontier, store, dir.to_owned(), urls, every);
     crawl.run(Web::new(urls, hosts, LINKS_PER_PAGE, SIGHTINGS), SEEDS)?;
     let seconds = started.elapsed().as_secs_f64();
     println!(

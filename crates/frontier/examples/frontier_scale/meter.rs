@@ -28,7 +28,8 @@ pub fn cpu_seconds() -> BTreeMap<String, f64> {
         let (Some(open), Some(close)) = (stat.find('('), stat.rfind(')')) else { continue };
         let fields: Vec<&str> = stat[close + 1..].split_whitespace().collect();
         let ticks = |at: usize| fields.get(at).and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0);
-        *threads.entry(stat[open + 1..close].to_owned()).or_insert(0.0) += (ticks(11) + ticks(12)) / TICKS_PER_S;
+        *threads.entry(stat[open + 1..close].to_owned()).or_insert(0.0) +=
+            (ticks(11) + ticks(12)) / TICKS_PER_S;
     }
     threads
 }

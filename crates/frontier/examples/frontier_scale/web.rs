@@ -8,8 +8,8 @@ use lycosa_types::UrlKey;
 /// Pages found together on one host.
 const RUN: u64 = 8;
 const WORDS: [&str; 16] = [
-    "archive", "notes", "river", "market", "winter", "paper", "garden", "signal", "harbour", "letters", "museum",
-    "orchard", "report", "station", "theory", "window",
+    "archive", "notes", "river", "market", "winter", "paper", "garden", "signal", "harbour", "letters",
+    "museum", "orchard", "report", "station", "theory", "window",
 ];
 
 /// What a page links to.
@@ -103,7 +103,21 @@ impl Web {
         let bits = mix(page ^ 0xABCD_EF01) as usize;
         let word = |shift: usize| WORDS[(bits >> shift) & 15];
         let name = WORDS[(mix(host) & 15) as usize];
-        let parts = ["https://www.", name, "-", "", ".example/", word(0), "/", word(4), "-", word(8), "-", word(12), "-"];
+        let parts = [
+            "https://www.",
+            name,
+            "-",
+            "",
+            ".example/",
+            word(0),
+            "/",
+            word(4),
+            "-",
+            word(8),
+            "-",
+            word(12),
+            "-",
+        ];
         for part in parts {
             if part.is_empty() {
                 push_number(host, out);

@@ -78,7 +78,7 @@ impl Frontier {
             self.changes.queued.push(host.slot, entry);
         } else {
             self.changes.queued.push(host.slot, entry.clone());
-            self.entries_in_memory += host.queue.push(entry);
+            self.entries_in_memory += host.queue.push(Box::new(entry));
         }
         let most = self.options.max_entries_in_memory;
         if self.entries_in_memory > most {

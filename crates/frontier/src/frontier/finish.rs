@@ -52,7 +52,7 @@ impl Frontier {
                 }
                 host.delayed += 1;
                 self.schedule.wake_at(now.plus_ms(wait), Alarm::Delayed(entry.rank.sequence));
-                self.delayed.insert(entry.rank.sequence, (index, entry));
+                self.delayed.insert(entry.rank.sequence, (index, Box::new(entry)));
                 self.rest(index, now);
                 return None;
             }
@@ -216,15 +216,7 @@ impl Frontier {
             visited_at: Some(now),
             visit,
         };
-        Done {
-            slot,
-            key: entry.key,
-            rank: entry.rank,
-            record,
-            signatures: None,
-            revisit,
-            course: None,
-        }
+        Done { slot, key: entry.key, rank: entry.rank, record, signatures: None, revisit, course: None }
     }
 }
 

@@ -177,8 +177,8 @@ impl Frontier {
                 RulesState::Unknown => None,
             };
             match refusal {
-                None => return Ok(Served::Lease(LeaseKind::Page(Box::new(entry)))),
-                Some(outcome) => dropped.push(self.drop_entry(index, entry, outcome, now)),
+                None => return Ok(Served::Lease(LeaseKind::Page(entry))),
+                Some(outcome) => dropped.push(self.drop_entry(index, *entry, outcome, now)),
             }
         }
         Ok(Served::Nothing)
@@ -227,7 +227,7 @@ impl Frontier {
     }
 
     /// The entry whose turn it is, taken out of the queue.
-    fn take_next(&mut self, index: HostIndex) -> Result<Option<Entry>, StoreError> {
+    fn take_next(&mut self, index: HostIndex) -> Result<Option<Box<Entry>>, StoreError> {
         if let Some(entry) = self.take_revisit(index) {
             return Ok(Some(entry));
         }
@@ -283,7 +283,7 @@ impl Frontier {
         index: HostIndex,
         from: Rank,
         limit: usize,
-    ) -> Result<(Vec<Entry>, Option<Rank>), StoreError> {
+    ) -> Result<(Vec<Box<Entry>>, Option<Rank>), StoreError> {
         let Some(host) = self.hosts.get(index) else { return Ok((Vec::new(), None)) };
         let slot = host.slot;
         let on_disk = self.store.waiting(slot, from, limit)?;
@@ -296,13 +296,16 @@ impl Frontier {
             let moved = moved.into_iter().flatten().filter(|moved| moved.slot == slot);
             changes.queued.of(slot).chain(moved.map(|moved| &moved.entry))
         });
-        let not_yet = not_yet
-            .filter(|entry| entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end));
+        let not_yet =
+            not_yet.filter(|entry| entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end));
         let stands = |entry: &&Entry| {
             !self.in_flight.contains(&entry.key)
                 && self.moving.get(&entry.key).is_none_or(|rank| *rank == entry.rank)
         };
-        let entries = on_disk.iter().chain(not_yet).filter(stands).cloned().collect();
+        let not_yet: Vec<Box<Entry>> = not_yet.filter(stands).cloned().map(Box::new).collect();
+        let mut entries: Vec<Box<Entry>> =
+            on_disk.into_iter().filter(|entry| stands(&entry)).map(Box::new).collect();
+        entries.extend(not_yet);
         Ok((entries, beyond))
     }
 

@@ -144,7 +144,7 @@ impl Frontier {
             if host.revisits.is_empty() && host.in_flight == 0 && !host.has_new() {
                 host.failures_in_row = 0;
             }
-            host.revisits.insert(rank, entry);
+            host.revisits.insert(rank, Box::new(entry));
             self.revisits.pending += 1;
         }
         self.settle(index, now);
@@ -152,7 +152,7 @@ impl Frontier {
     }
 
     /// A page to visit again, if it is the turn of one.
-    pub(super) fn take_revisit(&mut self, index: HostIndex) -> Option<Entry> {
+    pub(super) fn take_revisit(&mut self, index: HostIndex) -> Option<Box<Entry>> {
         let host = self.hosts.get_mut(index)?;
         let (new, again) = (host.queue.in_memory() > 0, !host.revisits.is_empty());
         let turn = self.revisits.share.turn(new, again)?;

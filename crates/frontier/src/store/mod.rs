@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::{HashMap, HashSet};
 
-use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
+use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use lycosa_types::{CanonUrl, Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 
@@ -128,7 +128,8 @@ impl Store {
         let memtable = (buffers / 4).clamp(4 << 20, 64 << 20);
         let db = Database::builder(dir)
             .cache_size((memory_bytes / 2).max(16 << 20))
-            .max_journaling_size((buffers * 4).max(64 << 20))
+            // What has to be written to tables again when a crawl is opened after a crash.
+            .max_journaling_size((buffers * 2).max(64 << 20))
             .worker_threads(2)
             .manual_journal_persist(true)
             .open()
@@ -146,7 +147,13 @@ impl Store {
         let store = Self {
             meta: keyspace("meta")?,
             urls: keyspace("urls")?,
-            seen: keyspace("seen")?,
+            // Read in order, from end to end, and nothing in it can be made smaller.
+            seen: db.keyspace("seen", || {
+                KeyspaceCreateOptions::default()
+                    .max_memtable_size(memtable)
+                    .filter_policy(FilterPolicy::disabled())
+                    .data_block_compression_policy(CompressionPolicy::disabled())
+            })?,
             known: keyspace("known")?,
             queue: keyspace("queue")?,
             hosts: keyspace("hosts")?,
@@ -291,11 +298,7 @@ impl Store {
     pub fn waiting(&self, slot: HostSlot, from: Rank, limit: usize) -> Result<Vec<Entry>, StoreError> {
         let range =
             keys::queue(slot, from)..=keys::queue(slot, Rank { priority: u32::MAX, sequence: u64::MAX });
-        self.queue
-            .range(range)
-            .take(limit)
-            .map(|guard| read_entry(guard).map(|(_, entry)| entry))
-            .collect()
+        self.queue.range(range).take(limit).map(|guard| read_entry(guard).map(|(_, entry)| entry)).collect()
     }
 
     /// The entry that waits at `rank`, if it is committed.

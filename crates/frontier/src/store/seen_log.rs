@@ -35,7 +35,10 @@ impl Store {
     }
 
     /// Hands the fingerprint of every known URL to `each`, and whether [`Self::knows`] would find it.
-    pub fn each_seen(&self, mut each: impl FnMut(u64, bool) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    pub fn each_seen(
+        &self,
+        mut each: impl FnMut(u64, bool) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         for guard in self.seen.iter() {
             let (key, prints) = guard.into_inner()?;
             let (prints, rest) = prints.as_chunks::<8>();

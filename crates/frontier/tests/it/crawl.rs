@@ -345,7 +345,9 @@ fn what_ends_without_a_request_ends_in_portions() {
         let url = format!("http://h0.test/p/{n}");
         let key = lycosa_types::UrlKey::of(&url);
         let signals = Signals::default();
-        frontier.admit(Discovered { url: &url, key, redirects: 0, found_on: None, signals }, run.now).unwrap();
+        frontier
+            .admit(Discovered { url: &url, key, redirects: 0, found_on: None, signals }, run.now)
+            .unwrap();
     }
     let lease = frontier.lease(run.now, &mut Vec::new()).unwrap().unwrap();
     let end = RulesEnd::Unreachable { failure: Failure::DnsNoAddress, retry_after_ms: None, otherwise: None };
