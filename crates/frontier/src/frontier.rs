@@ -292,6 +292,7 @@ impl Frontier {
 
     /// Fills the seen-set. What it has no room for must be found on disk from now on.
     fn fill_seen(&mut self, store: &Store) -> Result<(), StoreError> {
+        self.seen.reserve(store.seen_at_least());
         let mut beyond = Vec::new();
         store.each_seen(|print, known| {
             if self.seen.insert_print(print) == Seen::Unknown && !known {

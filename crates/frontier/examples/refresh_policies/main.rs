@@ -35,7 +35,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Option<Args> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--pages" => args.pages = words.next()?.parse().ok().filter(|&n| n > 0 && n <= 10_000_000)?,
-            "--days" => args.days = words.next()?.parse().ok().filter(|&n| n >= 10 && n <= 100_000)?,
+            "--days" => args.days = words.next()?.parse().ok().filter(|n| (10..=100_000).contains(n))?,
             "--seed" => args.seed = words.next()?.parse().ok()?,
             "--budget" => args.budgets.push(words.next()?.parse().ok().filter(|&part: &f64| part > 0.0)?),
             "--markdown" => args.form = Form::Markdown,

@@ -258,7 +258,7 @@ impl Frontier {
             let (entries, beyond) = self.read_waiting(index, from, limit)?;
             self.track_all(index, &entries);
             if let Some(host) = self.hosts.get_mut(index) {
-                self.entries_in_memory += host.queue.reload(entries, beyond);
+                self.entries_in_memory += host.queue.reload(entries.into_iter().map(Box::new), beyond);
             }
         }
         Ok(())
@@ -270,7 +270,7 @@ impl Frontier {
         self.track_all(index, &entries);
         if let Some(host) = self.hosts.get_mut(index) {
             let before = host.queue.in_memory();
-            entries.into_iter().for_each(|entry| host.queue.put_back(entry));
+            entries.into_iter().for_each(|entry| host.queue.put_back(Box::new(entry)));
             self.entries_in_memory += host.queue.in_memory() - before;
         }
         Ok(())
@@ -283,7 +283,7 @@ impl Frontier {
         index: HostIndex,
         from: Rank,
         limit: usize,
-    ) -> Result<(Vec<Box<Entry>>, Option<Rank>), StoreError> {
+    ) -> Result<(Vec<Entry>, Option<Rank>), StoreError> {
         let Some(host) = self.hosts.get(index) else { return Ok((Vec::new(), None)) };
         let slot = host.slot;
         let on_disk = self.store.waiting(slot, from, limit)?;
@@ -302,9 +302,9 @@ impl Frontier {
             !self.in_flight.contains(&entry.key)
                 && self.moving.get(&entry.key).is_none_or(|rank| *rank == entry.rank)
         };
-        let not_yet: Vec<Box<Entry>> = not_yet.filter(stands).cloned().map(Box::new).collect();
-        let mut entries: Vec<Box<Entry>> =
-            on_disk.into_iter().filter(|entry| stands(&entry)).map(Box::new).collect();
+        let not_yet: Vec<Entry> = not_yet.filter(stands).cloned().collect();
+        let mut entries = on_disk;
+        entries.retain(|entry| stands(&entry));
         entries.extend(not_yet);
         Ok((entries, beyond))
     }

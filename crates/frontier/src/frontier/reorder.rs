@@ -106,7 +106,7 @@ impl Frontier {
         }
     }
 
-    pub(super) fn track_all(&mut self, index: HostIndex, entries: &[Box<Entry>]) {
+    pub(super) fn track_all(&mut self, index: HostIndex, entries: &[Entry]) {
         for entry in entries {
             self.track(index, entry.key, entry.rank);
         }

@@ -126,6 +126,8 @@ impl Store {
     pub fn open(dir: &Path, memory_bytes: u64) -> Result<Self, StoreError> {
         let buffers = (memory_bytes / 2).clamp(16 << 20, 256 << 20);
         let memtable = (buffers / 4).clamp(4 << 20, 64 << 20);
+        // A row takes some 150 bytes more in a write buffer than it is long: many short rows take five times their size.
+        let short_rows = (memtable / 8).max(1 << 20);
         let db = Database::builder(dir)
             .cache_size((memory_bytes / 2).max(16 << 20))
             // What has to be written to tables again when a crawl is opened after a crash.
@@ -137,15 +139,17 @@ impl Store {
                 fjall::Error::Locked => StoreError::InUse(dir.display().to_string()),
                 other => StoreError::Engine(other),
             })?;
-        let keyspace = |name: &str| {
+        let filter = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
+        let sized = |name: &str, memtable: u64| {
             db.keyspace(name, || {
-                KeyspaceCreateOptions::default().max_memtable_size(memtable).filter_policy(FilterPolicy::all(
-                    FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0)),
-                ))
+                let filter = FilterPolicy::all(filter);
+                KeyspaceCreateOptions::default().max_memtable_size(memtable).filter_policy(filter)
             })
         };
+        let keyspace = |name: &str| sized(name, memtable);
+        let short = |name: &str| sized(name, short_rows);
         let store = Self {
-            meta: keyspace("meta")?,
+            meta: short("meta")?,
             urls: keyspace("urls")?,
             // Read in order, from end to end, and nothing in it can be made smaller.
             seen: db.keyspace("seen", || {
@@ -154,14 +158,14 @@ impl Store {
                     .filter_policy(FilterPolicy::disabled())
                     .data_block_compression_policy(CompressionPolicy::disabled())
             })?,
-            known: keyspace("known")?,
+            known: short("known")?,
             queue: keyspace("queue")?,
-            hosts: keyspace("hosts")?,
-            rules: keyspace("rules")?,
-            prints: keyspace("prints")?,
+            hosts: short("hosts")?,
+            rules: short("rules")?,
+            prints: short("prints")?,
             signatures: keyspace("signatures")?,
-            courses: keyspace("courses")?,
-            due: keyspace("due")?,
+            courses: short("courses")?,
+            due: short("due")?,
             history: keyspace("history")?,
             poisoned: AtomicBool::new(false),
             db,

@@ -34,6 +34,11 @@ impl Store {
         }
     }
 
+    /// How many URLs are known, roughly and not more: without those in the write buffers.
+    pub fn seen_at_least(&self) -> usize {
+        (self.seen.disk_space() / 8) as usize
+    }
+
     /// Hands the fingerprint of every known URL to `each`, and whether [`Self::knows`] would find it.
     pub fn each_seen(
         &self,
