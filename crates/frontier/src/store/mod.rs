@@ -132,7 +132,8 @@ impl Store {
             .cache_size((memory_bytes / 2).max(16 << 20))
             // What has to be written to tables again when a crawl is opened after a crash.
             .max_journaling_size((buffers * 2).max(64 << 20))
-            .worker_threads(2)
+            // With more than one, the first spins while the others merge tables: it hands their work back and forth.
+            .worker_threads(1)
             .manual_journal_persist(true)
             .open()
             .map_err(|error| match error {
