@@ -47,13 +47,15 @@ impl Frontier {
     ) -> Result<bool, StoreError> {
         let Some(&Standing { host: index, rank }) = self.tracked.get(&low) else { return Ok(false) };
         let order = self.options.order;
-        let Some(host) = self.hosts.get_mut(index as usize) else { return Ok(false) };
+        let Some(host) = self.hosts.get_mut(index) else { return Ok(false) };
         let slot = host.slot;
         let in_memory = host.queue.take(rank);
         let was_in_memory = in_memory.is_some();
-        let Some(mut entry) =
-            in_memory.map_or_else(|| self.store.entry(slot, rank), |entry| Ok(Some(entry)))?
-        else {
+        let found = match in_memory {
+            Some(entry) => Some(entry),
+            None => self.store.entry(slot, rank)?.map(Box::new),
+        };
+        let Some(mut entry) = found else {
             // Left to the disk before it got there: it keeps its rank.
             return Ok(false);
         };
@@ -72,8 +74,9 @@ impl Frontier {
         self.changes
             .moved
             .entry(key)
-            .and_modify(|moved| moved.entry = entry.clone())
-            .or_insert_with(|| Moved { slot, from, entry: entry.clone() });
+            .and_modify(|moved| moved.entry = (*entry).clone())
+            .or_insert_with(|| Moved { slot, from, entry: (*entry).clone() });
+        self.changes.moved_hosts.insert(slot);
         self.moving.insert(key, new);
         self.tracked.insert(low, Standing { host: index, rank: new });
         if let Some(lists) = &mut self.lists {
