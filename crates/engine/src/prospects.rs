@@ -36,7 +36,13 @@ pub struct Prospects {
     /// Lets pages fetched earlier hand on what has reached them since.
     sweeper: Option<Sweeper>,
     moved: Vec<Moved>,
+    /// Waiting URLs, by the low half of their keys, about which more is known than their ranks say. Between two
+    /// commits a URL moves once at most, however many links lead to it.
+    stale: Vec<u64>,
 }
+
+/// Stale URLs that are settled without waiting for a commit.
+const MAX_STALE: usize = 1 << 16;
 
 impl Prospects {
     /// Stands where the pages in the edge log left it.
@@ -45,7 +51,7 @@ impl Prospects {
             .counts_links()
             .then(|| OnlineImportance::new(OnlineOptions { memory_bytes, ..OnlineOptions::default() }));
         let forward = matches!(order, Order::Pvalue | Order::ForwardLink).then(ForwardLinks::default);
-        let mut prospects = Self { order, online, forward, sweeper: None, moved: Vec::new() };
+        let mut prospects = Self { order, online, forward, sweeper: None, moved: Vec::new(), stale: Vec::new() };
         if let Some(online) = &mut prospects.online {
             online.replay(edge_log, Weighting::Attributes)?;
             if order == Order::BestFirst {
@@ -96,32 +102,40 @@ impl Prospects {
         }
     }
 
-    /// Moves the waiting URLs that the page last taken in says something about.
-    pub fn apply(&mut self, frontier: &mut Frontier, edges: Option<&PageEdges>) -> Result<(), StoreError> {
+    /// Notes the waiting URLs that the page last taken in says something about. To be called after its links were
+    /// admitted: those that are new stand where they belong already.
+    pub fn note(&mut self, frontier: &mut Frontier, edges: Option<&PageEdges>) -> Result<(), StoreError> {
         match self.order {
             Order::BestFirst => {
-                for moved in &self.moved {
-                    let Moved { importance, in_links: backlinks, .. } = *moved;
-                    frontier.reorder(moved.url, &Signals { importance, backlinks, ..Signals::default() })?;
-                }
+                self.stale.extend(self.moved.iter().filter(|moved| moved.before.is_some()).map(|m| m.url));
             }
+            // Counts change with every link, not only where the importance changes its class.
             Order::Backlink | Order::Pvalue => {
-                // Counts change with every link, not only where the importance changes its class.
-                for edge in edges.iter().flat_map(|edges| &edges.edges) {
-                    let Some(known) = self.online.as_ref().and_then(|online| online.get(edge.target)) else {
-                        continue;
-                    };
-                    let backlinks = known.in_links;
-                    frontier.reorder_by(edge.target, |waiting| Signals {
-                        backlinks,
-                        forward_links: self.forward.as_ref().map_or(0.0, |forward| forward.estimate(waiting)),
-                        ..Signals::default()
-                    })?;
-                }
+                self.stale.extend(edges.iter().flat_map(|edges| &edges.edges).map(|edge| edge.target));
             }
             _ => {}
         }
         self.moved.clear();
+        if self.stale.len() > MAX_STALE { self.settle(frontier) } else { Ok(()) }
+    }
+
+    /// Moves every waiting URL about which more is known now to its place. Due before each commit.
+    pub fn settle(&mut self, frontier: &mut Frontier) -> Result<(), StoreError> {
+        let Some(online) = &self.online else { return Ok(()) };
+        self.stale.sort_unstable();
+        self.stale.dedup();
+        for low in self.stale.drain(..) {
+            let Some(known) = online.get(low) else { continue };
+            let counts =
+                Signals { importance: known.importance, backlinks: known.in_links, ..Signals::default() };
+            match &self.forward {
+                Some(forward) => frontier.reorder_by(low, |waiting| Signals {
+                    forward_links: forward.estimate(waiting),
+                    ..counts
+                })?,
+                None => frontier.reorder(low, &counts)?,
+            };
+        }
         Ok(())
     }
 }

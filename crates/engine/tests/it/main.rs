@@ -8,5 +8,6 @@ mod indexing;
 mod kill;
 mod orders;
 mod politeness;
+mod ranks;
 mod refresh;
 mod site;
