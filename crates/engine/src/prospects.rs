@@ -51,7 +51,8 @@ impl Prospects {
             .counts_links()
             .then(|| OnlineImportance::new(OnlineOptions { memory_bytes, ..OnlineOptions::default() }));
         let forward = matches!(order, Order::Pvalue | Order::ForwardLink).then(ForwardLinks::default);
-        let mut prospects = Self { order, online, forward, sweeper: None, moved: Vec::new(), stale: Vec::new() };
+        let mut prospects =
+            Self { order, online, forward, sweeper: None, moved: Vec::new(), stale: Vec::new() };
         if let Some(online) = &mut prospects.online {
             online.replay(edge_log, Weighting::Attributes)?;
             if order == Order::BestFirst {
@@ -122,6 +123,7 @@ impl Prospects {
     /// Moves every waiting URL about which more is known now to its place. Due before each commit.
     pub fn settle(&mut self, frontier: &mut Frontier) -> Result<(), StoreError> {
         let Some(online) = &self.online else { return Ok(()) };
+        self.stale.extend(frontier.take_loaded());
         self.stale.sort_unstable();
         self.stale.dedup();
         for low in self.stale.drain(..) {

@@ -211,6 +211,8 @@ pub struct Frontier {
     tracked: HashMap<u64, reorder::Standing>,
     /// The rank of entries whose move is not committed yet.
     moving: HashMap<UrlKey, Rank>,
+    /// Came from disk since the last [`Frontier::take_loaded`].
+    loaded: Vec<u64>,
     /// Sequence number at the last [`Frontier::take_changes`]: what came later is not on its way to disk yet.
     taken_sequence: u64,
     /// The lists of the pvalue order.
@@ -255,6 +257,7 @@ impl Frontier {
             cut_short: false,
             tracked: HashMap::default(),
             moving: HashMap::default(),
+            loaded: Vec::new(),
             taken_sequence: 0,
             ended: Vec::new(),
             store,

@@ -3,6 +3,9 @@
 //! `spilled_from` is the line between the two: every waiting entry below it is in memory, entries at or above it may be
 //! on disk alone. Leasing takes from memory; when memory runs empty and there is a line, the next stretch is loaded
 //! from there.
+//!
+//! An entry's [`Entry::rank`] is its place on disk. In memory it may stand elsewhere: what is learnt about a waiting URL
+//! moves it at no cost but this map's, and its place on disk follows only if it leaves memory before it is leased.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +16,7 @@ use crate::order::Rank;
 /// One waiting URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
+    /// Its place on disk.
     pub rank: Rank,
     pub key: UrlKey,
     pub url: CanonUrl,
@@ -36,7 +40,7 @@ impl Entry {
 
 #[derive(Debug, Default)]
 pub struct HostQueue {
-    /// Boxed, because a node of the map has room for eleven, and most hosts have one.
+    /// By where they stand. Boxed, because a node of the map has room for eleven, and most hosts have one.
     head: BTreeMap<Rank, Box<Entry>>,
     spilled_from: Option<Rank>,
 }
@@ -76,9 +80,19 @@ impl HostQueue {
         self.head.remove(&rank)
     }
 
-    /// Takes out the entry at `rank`, if it is in memory.
+    /// Takes out the entry that stands at `rank`, if it is in memory.
     pub fn take(&mut self, rank: Rank) -> Option<Box<Entry>> {
         self.head.remove(&rank)
+    }
+
+    /// Lets an entry stand at `rank`, which may differ from its place on disk.
+    pub fn stand(&mut self, rank: Rank, entry: Box<Entry>) {
+        self.head.insert(rank, entry);
+    }
+
+    /// Whether an entry in memory stands at `rank`.
+    pub fn holds(&self, rank: Rank) -> bool {
+        self.head.contains_key(&rank)
     }
 
     /// Whether memory holds anything from `from` on.
@@ -105,14 +119,18 @@ impl HostQueue {
         self.head.len() - before
     }
 
-    /// Leaves all but the best `keep` entries to the disk. Returns how many left memory.
-    pub fn shrink_to(&mut self, keep: usize) -> usize {
+    /// Leaves all but the best `keep` entries to the disk; `moved` is told of those whose place there is not where they
+    /// stood. Returns how many left memory.
+    pub fn shrink_to(&mut self, keep: usize, mut moved: impl FnMut(Rank, Box<Entry>)) -> usize {
         let mut dropped = 0;
         while self.head.len() > keep
-            && let Some((rank, _)) = self.head.pop_last()
+            && let Some((rank, entry)) = self.head.pop_last()
         {
             self.spilled_from = Some(self.spilled_from.map_or(rank, |line| line.min(rank)));
             dropped += 1;
+            if entry.rank != rank {
+                moved(rank, entry);
+            }
         }
         dropped
     }
@@ -163,7 +181,13 @@ mod tests {
                         disk.insert(entry.rank, entry.clone());
                         queue.push(Box::new(entry));
                     }
-                    5 => { queue.shrink_to(priority as usize); }
+                    5 => {
+                        queue.shrink_to(priority as usize, |rank, mut entry| {
+                            disk.remove(&entry.rank);
+                            entry.rank = rank;
+                            disk.insert(rank, *entry);
+                        });
+                    }
                     _ => {
                         if let Some(from) = queue.wants_reload() {
                             let found: Vec<Box<Entry>> =

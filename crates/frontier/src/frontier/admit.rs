@@ -83,7 +83,10 @@ impl Frontier {
         let most = self.options.max_entries_in_memory;
         if self.entries_in_memory > most {
             let keep = (most / hosts).clamp(1, KEEP_PER_HOST).max(host.queue.in_memory() / 2);
-            self.entries_in_memory -= host.queue.shrink_to(keep);
+            let slot = host.slot;
+            let mut moved = Vec::new();
+            self.entries_in_memory -= host.queue.shrink_to(keep, |rank, entry| moved.push((rank, entry)));
+            moved.into_iter().for_each(|(rank, entry)| self.move_on_disk(slot, *entry, rank));
         }
         self.track(index, key, rank);
         self.touch(index);

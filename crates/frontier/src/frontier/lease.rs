@@ -243,7 +243,7 @@ impl Frontier {
         let entry = from.and_then(|from| host.queue.pop_from(from)).or_else(|| host.queue.pop());
         if let Some(entry) = &entry {
             self.entries_in_memory -= 1;
-            self.untrack(entry.key, entry.rank);
+            self.untrack(entry);
         }
         Ok(entry)
     }
@@ -301,6 +301,7 @@ impl Frontier {
         let stands = |entry: &&Entry| {
             !self.in_flight.contains(&entry.key)
                 && self.moving.get(&entry.key).is_none_or(|rank| *rank == entry.rank)
+                && !self.stands_elsewhere(host, entry)
         };
         let not_yet: Vec<Entry> = not_yet.filter(stands).cloned().collect();
         let mut entries = on_disk;

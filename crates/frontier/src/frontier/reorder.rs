@@ -1,13 +1,17 @@
 //! Moving: a waiting URL changes its place because more is known about it.
 
 use lycosa_types::UrlKey;
+use std::collections::hash_map::Entry as Slot;
 
 use super::Frontier;
-use crate::host::Place;
+use crate::host::{Host, Place};
 use crate::host_queue::Entry;
 use crate::order::{Rank, Signals};
 use crate::schedule::HostIndex;
-use crate::store::{Moved, StoreError};
+use crate::store::{HostSlot, Moved, StoreError};
+
+/// URLs from disk that are remembered for [`Frontier::take_loaded`]; the others keep the places they had.
+const MAX_LOADED: usize = 1 << 18;
 
 /// Where a waiting URL stands.
 #[derive(Clone, Copy, Debug)]
@@ -50,46 +54,61 @@ impl Frontier {
         let Some(host) = self.hosts.get_mut(index) else { return Ok(false) };
         let slot = host.slot;
         let in_memory = host.queue.take(rank);
-        let was_in_memory = in_memory.is_some();
+        let was_in_memory = usize::from(in_memory.is_some());
         let found = match in_memory {
             Some(entry) => Some(entry),
             None => self.store.entry(slot, rank)?.map(Box::new),
         };
-        let Some(mut entry) = found else {
+        let Some(entry) = found else {
             // Left to the disk before it got there: it keeps its rank.
             return Ok(false);
         };
         let signals = signals(entry.url.as_str());
-        let (key, new) = (entry.key, order.rank_again(&entry, &signals));
+        let new = order.rank_again(&entry, &signals);
         if new == rank {
-            if was_in_memory {
-                host.queue.put_back(entry);
+            if was_in_memory > 0 {
+                host.queue.stand(rank, entry);
             }
             return Ok(false);
         }
-        self.entries_in_memory -= usize::from(was_in_memory);
-        entry.rank = new;
-        // What was found since the last commit has no place on disk yet.
-        let from = (order.sequence_of(rank) <= self.taken_sequence).then_some(rank);
-        self.changes
-            .moved
-            .entry(key)
-            .and_modify(|moved| moved.entry = (*entry).clone())
-            .or_insert_with(|| Moved { slot, from, entry: (*entry).clone() });
-        self.changes.moved_hosts.insert(slot);
-        self.moving.insert(key, new);
         self.tracked.insert(low, Standing { host: index, rank: new });
         if let Some(lists) = &mut self.lists {
             lists.leave(rank);
             lists.enter(new);
         }
-        self.entries_in_memory += host.queue.push(entry);
+        self.entries_in_memory -= was_in_memory;
+        if host.queue.leaves_to_disk(new) {
+            self.move_on_disk(slot, *entry, new);
+            return Ok(true);
+        }
+        host.queue.stand(new, entry);
+        self.entries_in_memory += 1;
         let best = host.best_rank(order);
         if host.place == Place::Ready && best < host.ready_rank {
             host.ready_rank = best;
             self.schedule.push_ready(best, index);
         }
         Ok(true)
+    }
+
+    /// Gives an entry that is not in memory another place on disk.
+    pub(super) fn move_on_disk(&mut self, slot: HostSlot, mut entry: Entry, to: Rank) {
+        // What was found since the last commit has no place on disk yet.
+        let is_written = self.options.order.sequence_of(entry.rank) <= self.taken_sequence;
+        let from = is_written.then_some(entry.rank);
+        entry.rank = to;
+        self.changes.moved_hosts.insert(slot);
+        self.moving.insert(entry.key, to);
+        match self.changes.moved.entry(entry.key) {
+            Slot::Occupied(mut moved) => moved.get_mut().entry = entry,
+            Slot::Vacant(vacant) => drop(vacant.insert(Moved { slot, from, entry })),
+        }
+    }
+
+    /// Whether the entry read from disk is in memory already, where more is known about it.
+    pub(super) fn stands_elsewhere(&self, host: &Host, entry: &Entry) -> bool {
+        let standing = self.tracked.get(&entry.key.low());
+        standing.is_some_and(|standing| standing.rank != entry.rank && host.queue.holds(standing.rank))
     }
 
     /// An entry waits at `rank`.
@@ -107,19 +126,28 @@ impl Frontier {
     }
 
     pub(super) fn track_all(&mut self, index: HostIndex, entries: &[Entry]) {
+        if self.options.order.counts_links() && self.loaded.len() < MAX_LOADED {
+            self.loaded.extend(entries.iter().map(|entry| entry.key.low()));
+        }
         for entry in entries {
             self.track(index, entry.key, entry.rank);
         }
     }
 
     /// An entry no longer waits.
-    pub(super) fn untrack(&mut self, key: UrlKey, rank: Rank) {
+    pub(super) fn untrack(&mut self, entry: &Entry) {
         if !self.options.order.moves() {
             return;
         }
-        self.tracked.remove(&key.low());
+        let standing = self.tracked.remove(&entry.key.low());
         if let Some(lists) = &mut self.lists {
-            lists.leave(rank);
+            lists.leave(standing.map_or(entry.rank, |standing| standing.rank));
         }
+    }
+
+    /// URLs, by the low half of their keys, that came from disk since the last call: their places there may be older than
+    /// what is known about them.
+    pub fn take_loaded(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.loaded)
     }
 }
