@@ -59,6 +59,24 @@ pub struct Row {
     pub verdicts: BTreeMap<String, usize>,
 }
 
+/// What the example says of near-duplicates, in its last line.
+#[derive(Default, Deserialize, Serialize)]
+pub struct Near {
+    pub pairs: usize,
+    pub unrelated: usize,
+    pub mean_resemblance: f64,
+    pub mean_resemblance_of_unrelated: f64,
+    pub area_winnowing: f64,
+    pub area_keywords: f64,
+}
+
+/// The figures of one run.
+#[derive(Default, Serialize)]
+pub struct Figures {
+    pub packages: Vec<Row>,
+    pub near_duplicates: Near,
+}
+
 /// True if at least 99 of 100 changed texts were found.
 pub fn run(workspace: &Workspace) -> Result<bool> {
     let store = workspace.target.join("version-pairs");
@@ -85,8 +103,10 @@ pub fn run(workspace: &Workspace) -> Result<bool> {
     let answer = program::capture(
         workspace.cargo().args(arguments).arg(&list_file).arg(store.join("judged-otherwise.txt")),
     )?;
-    let mut rows = Vec::new();
-    for line in answer.lines() {
+    let (mut rows, mut lines) = (Vec::new(), answer.lines());
+    let last = lines.next_back().context("the example said nothing")?;
+    let near_duplicates = serde_json::from_str(last).with_context(|| format!("reading {last}"))?;
+    for line in lines {
         let mut row: Row = serde_json::from_str(line).with_context(|| format!("reading {line}"))?;
         if let Some((old, new)) = versions.get(row.host.as_str()) {
             (row.old_version, row.new_version) = (old.clone(), new.clone());
@@ -96,11 +116,13 @@ pub fn run(workspace: &Workspace) -> Result<bool> {
     let date = program::capture(Command::new("date").args(["-u", "+%Y-%m-%dT%H-%M"]))?;
     let dir = workspace.root.join("bench/results").join(format!("{}-version-pairs", date.trim()));
     std::fs::create_dir_all(&dir)?;
-    let text = table::write(date.trim(), &rows);
+    let figures = Figures { packages: rows, near_duplicates };
+    let text = table::write(date.trim(), &figures);
     std::fs::write(dir.join("README.md"), &text)?;
-    std::fs::write(dir.join("results.json"), serde_json::to_string_pretty(&rows)? + "\n")?;
+    std::fs::write(dir.join("results.json"), serde_json::to_string_pretty(&figures)? + "\n")?;
     eprintln!("{text}\nwritten to {}", workspace.relative(&dir).display());
-    let (text, found) = rows.iter().fold((0, 0), |sum, row| (sum.0 + row.text, sum.1 + row.text_found));
+    let (text, found) =
+        figures.packages.iter().fold((0, 0), |sum, row| (sum.0 + row.text, sum.1 + row.text_found));
     Ok(found * 100 >= text * 99)
 }
 

@@ -4,12 +4,14 @@
 //! and `new` (files), `old_versions` and `new_versions` (lists). The oracle is html5ever's tree and nothing of ours: two pages have
 //! the same text if their lines are equal, and differ only in a banner if they are equal once version numbers and dates
 //! are masked and the very same line has been replaced by the very same line on most changed pages of the host. Prints
-//! JSON lines, one per host; with MISSED, the pairs judged otherwise than the oracle are written there.
+//! JSON lines, one per host; with MISSED, the pairs judged otherwise than the oracle are written there. The last line says how
+//! well the two versions of a page whose text changed are told from two pages of one host that have nothing to do with each other.
 //! `cargo xtask version-pairs` fetches the documentation and calls this.
 
 use html5ever::tendril::TendrilSink;
 use lycosa_page::{
-    ContentReader, Extract, HostTemplate, Judger, Scanner, Signatures, Verdict, charset, compare,
+    ContentReader, Extract, HostTemplate, Judger, Keywords, Likeness, Scanner, Signatures, Verdict,
+    WinnowConfig, Winnower, charset, compare,
 };
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use serde::{Deserialize, Serialize};
@@ -56,6 +58,26 @@ struct Row {
     verdicts: BTreeMap<String, usize>,
 }
 
+/// How alike two versions of a page are, and two pages of one host.
+#[derive(Serialize)]
+struct Near {
+    pairs: usize,
+    unrelated: usize,
+    mean_resemblance: f64,
+    mean_resemblance_of_unrelated: f64,
+    area_winnowing: f64,
+    area_keywords: f64,
+}
+
+/// What a page has that tells near-duplicates.
+struct Prints {
+    minutiae: Vec<u64>,
+    keywords: Keywords,
+}
+
+/// Pages of the same host that each page is held against.
+const UNRELATED: usize = 20;
+
 /// The lines of a page as the oracle reads it, the title first.
 type Lines = Vec<String>;
 
@@ -68,6 +90,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let pair: Pair = serde_json::from_str(line)?;
         hosts.entry(pair.host.clone()).or_default().push(pair);
     }
+    let (mut near, mut far) = (Vec::new(), Vec::new());
     for (host, pairs) in hosts {
         let mut row = Row { host, pairs: pairs.len(), ..Row::default() };
         let truths = truths(&pairs)?;
@@ -76,6 +99,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for pair in &pairs {
             template.learn(&reader.sign(&pair.old)?, &reader.sign(&pair.new)?);
         }
+        let mut changed = Vec::new();
         for (pair, truth) in pairs.iter().zip(truths) {
             let report = compare(&reader.sign(&pair.old)?, &reader.sign(&pair.new)?, Some(&template));
             let verdict = format!("{:?}", report.verdict).to_lowercase();
@@ -100,6 +124,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     row.text_found += usize::from(called_text);
                     let silent = matches!(report.verdict, Verdict::Noise | Verdict::Unchanged);
                     row.text_not_silent += usize::from(!silent);
+                    changed.push((reader.prints(&pair.old)?, reader.prints(&pair.new)?));
                     !called_text
                 }
             };
@@ -108,9 +133,44 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             *row.verdicts.entry(verdict).or_default() += 1;
         }
+        for (at, (old, new)) in changed.iter().enumerate() {
+            near.push(alike(old, new));
+            let others = (1..changed.len()).take(UNRELATED).map(|step| (at + step) % changed.len());
+            far.extend(others.map(|other| alike(old, &changed[other].1)));
+        }
         println!("{}", serde_json::to_string(&row)?);
     }
+    println!("{}", serde_json::to_string(&told_apart(&near, &far))?);
     Ok(())
+}
+
+/// Resemblance by minutiae, and similarity by keywords.
+fn alike(a: &Prints, b: &Prints) -> (f64, f64) {
+    (Likeness::of(&a.minutiae, &b.minutiae).resemblance, a.keywords.similarity(&b.keywords))
+}
+
+fn told_apart(near: &[(f64, f64)], far: &[(f64, f64)]) -> Near {
+    let mean = |scores: &[(f64, f64)]| scores.iter().map(|s| s.0).sum::<f64>() / scores.len().max(1) as f64;
+    Near {
+        pairs: near.len(),
+        unrelated: far.len(),
+        mean_resemblance: mean(near),
+        mean_resemblance_of_unrelated: mean(far),
+        area_winnowing: area(near, far, |score| score.0),
+        area_keywords: area(near, far, |score| score.1),
+    }
+}
+
+/// The chance that two versions of a page score higher than two pages.
+fn area(near: &[(f64, f64)], far: &[(f64, f64)], score: impl Fn(&(f64, f64)) -> f64) -> f64 {
+    let mut far: Vec<f64> = far.iter().map(&score).collect();
+    far.sort_unstable_by(f64::total_cmp);
+    let below = near.iter().map(score).map(|near| {
+        let less = far.partition_point(|far| *far < near);
+        let equal = far.partition_point(|far| *far <= near) - less;
+        less as f64 + equal as f64 / 2.0
+    });
+    below.sum::<f64>() / (near.len() * far.len()).max(1) as f64
 }
 
 #[derive(Default)]
@@ -122,6 +182,14 @@ struct Reader {
 }
 
 impl Reader {
+    fn prints(&mut self, path: &str) -> std::io::Result<Prints> {
+        let body = std::fs::read(path)?;
+        let source = charset::decode(&body, None).text;
+        self.scanner.scan(&source, &mut self.page);
+        let minutiae = Winnower::new(WinnowConfig::default()).minutiae(&self.page.text).to_vec();
+        Ok(Prints { minutiae, keywords: Keywords::of(&self.page.text, Some(self.page.lang())) })
+    }
+
     fn sign(&mut self, path: &str) -> std::io::Result<Signatures> {
         let body = std::fs::read(path)?;
         let source = charset::decode(&body, None).text;

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use super::Row;
+use super::{Figures, Row};
 
-pub fn write(date: &str, rows: &[Row]) -> String {
+pub fn write(date: &str, figures: &Figures) -> String {
+    let (rows, near) = (&figures.packages, &figures.near_duplicates);
     let mut text = format!(
         "# Two versions of real documentation, {date}\n\n\
          `cargo xtask version-pairs`: pages of two versions of a package, paired by path and judged as two visits, the\n\
@@ -33,6 +34,17 @@ pub fn write(date: &str, rows: &[Row]) -> String {
         let verdicts: Vec<String> = row.verdicts.iter().map(|(name, n)| format!("{name} {n}")).collect();
         let _ = writeln!(text, "| {} | {} |", row.host, verdicts.join(", "));
     }
+    let _ = write!(
+        text,
+        "\nNear-duplicates: the two versions of each of the {} pages whose text changed, against {} pairs of pages of one\n\
+         package. Mean resemblance {:.3} and {:.3}; area under the ROC curve {:.4} by winnowing, {:.4} by keyword counts.\n",
+        near.pairs,
+        near.unrelated,
+        near.mean_resemblance,
+        near.mean_resemblance_of_unrelated,
+        near.area_winnowing,
+        near.area_keywords,
+    );
     text
 }
 
@@ -60,7 +72,8 @@ mod tests {
     #[test]
     fn sums_and_recall() {
         let row = |text: usize, text_found: usize| Row { text, text_found, pairs: 5, ..Row::default() };
-        let table = write("today", &[row(3, 3), row(1, 0)]);
+        let figures = Figures { packages: vec![row(3, 3), row(1, 0)], ..Figures::default() };
+        let table = write("today", &figures);
         assert!(table.contains("| all |  | 10 | 0 | 0, 0 | 0, 0 | 4 | 3 | 0.7500 |"), "{table}");
     }
 }
