@@ -21,14 +21,13 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::nginx::Nginx;
-use crate::program;
 use crate::setup;
 use crate::workspace::Workspace;
 
 pub use self::corpus::Corpus;
 use self::corpus::work_dir;
 pub use self::machine::describe as describe_machine;
-use self::peers::{Binaries, Peer};
+pub use self::peers::{Binaries, Peer};
 use self::results::{CorpusResult, Results};
 use self::round::Arena;
 
@@ -70,7 +69,8 @@ pub struct BenchArgs {
 pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let corpora = args.corpus.iter().map(|name| Corpus::parse(name)).collect::<Result<Vec<_>>>()?;
     let programs = args.programs.iter().map(|name| Peer::parse(name)).collect::<Result<Vec<_>>>()?;
-    let binaries = binaries(workspace, args, corpora.contains(&Corpus::Sim))?;
+    let (lycosa, simweb) = (args.lycosa.as_deref(), args.simweb.as_deref());
+    let binaries = Binaries::find(workspace, lycosa, simweb, corpora.contains(&Corpus::Sim))?;
     setup::packages(&[("nginx", &["nginx-light", "nginx"])])?;
     for peer in &programs {
         peer.install(workspace).with_context(|| format!("installing {}", peer.name()))?;
@@ -109,28 +109,6 @@ pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         println!("written to {}", workspace.relative(&dir).display());
     }
     Ok(())
-}
-
-fn binaries(workspace: &Workspace, args: &BenchArgs, with_sim: bool) -> Result<Binaries> {
-    let build =
-        |arguments: &[&str]| program::run(workspace.cargo().args(["build", "--release"]).args(arguments));
-    let lycosa = match &args.lycosa {
-        Some(path) => std::path::absolute(path)?,
-        None => {
-            build(&["-p", "lycosa"])?;
-            workspace.target.join("release/lycosa")
-        }
-    };
-    let simweb = match &args.simweb {
-        Some(path) => std::path::absolute(path)?,
-        None => {
-            if with_sim {
-                build(&["-p", "lycosa-simweb", "--example", "simweb"])?;
-            }
-            workspace.target.join("release/examples/simweb")
-        }
-    };
-    Ok(Binaries { lycosa, simweb })
 }
 
 /// The manuals (or generated pages) behind a server of their own, and the URL to start from.

@@ -11,9 +11,11 @@ mod measure;
 mod nginx;
 mod orders;
 mod packages;
+mod profile;
 mod program;
 mod setup;
 mod site;
+mod synthetic;
 mod tidy;
 mod version_pairs;
 mod workspace;
@@ -70,6 +72,8 @@ enum Task {
     },
     /// One web crawled in every order: how soon each gathers the rank of its pages
     Orders(orders::OrdersArgs),
+    /// Where a page's CPU goes, stage by stage
+    Profile(profile::ProfileArgs),
     /// Judge two versions of real documentation as two visits, against a plain oracle
     VersionPairs,
     /// Run one program and write down what it cost (the benchmark uses it)
@@ -115,6 +119,7 @@ fn run(task: Task) -> Result<bool> {
         }
         Task::Bench(args) => return bench::run(&workspace, &args).map(|()| true),
         Task::Orders(args) => return orders::run(&workspace, &args).map(|()| true),
+        Task::Profile(args) => return profile::run(&workspace, &args).map(|()| true),
         Task::VersionPairs => return version_pairs::run(&workspace),
         Task::Measure { limit_seconds, out, line } => {
             measure::run(&line, Duration::try_from_secs_f64(limit_seconds)?, &out)?;

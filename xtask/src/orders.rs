@@ -4,17 +4,17 @@
 //! best-first take turns for the comparison of speed. The web is the synthetic one, or the manuals of Debian packages.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
-use crate::bench::{self, Corpus, describe_machine};
+use crate::bench::{self, Binaries, Corpus, describe_machine};
 use crate::nginx::Nginx;
 use crate::program;
+use crate::synthetic::SyntheticWeb;
 use crate::workspace::Workspace;
 
 const ORDERS: [&str; 7] =
@@ -54,38 +54,13 @@ struct Web {
 }
 
 enum Server {
-    Sim(Child),
+    Sim { _web: SyntheticWeb },
     Site { _nginx: Nginx },
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Self::Sim(child) = self {
-            // The end of its input ends it.
-            drop(child.stdin.take());
-            child.wait().ok();
-        }
-    }
-}
-
 pub fn run(workspace: &Workspace, args: &OrdersArgs) -> Result<()> {
-    let build =
-        |arguments: &[&str]| program::run(workspace.cargo().args(["build", "--release"]).args(arguments));
-    let lycosa = match &args.lycosa {
-        Some(path) => std::path::absolute(path)?,
-        None => {
-            build(&["-p", "lycosa"])?;
-            workspace.target.join("release/lycosa")
-        }
-    };
-    let simweb = match &args.simweb {
-        Some(path) => std::path::absolute(path)?,
-        None if args.docs => PathBuf::new(),
-        None => {
-            build(&["-p", "lycosa-simweb", "--example", "simweb"])?;
-            workspace.target.join("release/examples/simweb")
-        }
-    };
+    let (lycosa, simweb) = (args.lycosa.as_deref(), args.simweb.as_deref());
+    let Binaries { lycosa, simweb } = Binaries::find(workspace, lycosa, simweb, !args.docs)?;
     let work = workspace.root.join("bench/work/orders");
     if work.exists() {
         std::fs::remove_dir_all(&work)?;
@@ -175,18 +150,11 @@ fn crawl(lycosa: &Path, web: &Web, order: &str, dir: &Path) -> Result<Value> {
 }
 
 fn serve_synthetic(simweb: &Path, args: &OrdersArgs) -> Result<Web> {
-    let mut server = Command::new(simweb)
-        .args(["--hosts", &args.hosts.to_string(), "--pages", &args.pages.to_string(), "--port", "0"])
-        .args(["--same-host", &args.same_host.to_string()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("starting the synthetic web")?;
-    let said = server.stdout.take().context("the synthetic web's output")?;
-    let mut lines = BufReader::new(said).lines();
-    let mut line = || lines.next().context("the synthetic web ended at once")?.context("reading from it");
-    let (address, seed) = (line()?, line()?);
-    Ok(Web { seed, resolve: Some(format!("*:80:{address}")), _server: Server::Sim(server) })
+    let sizes = [args.hosts.to_string(), args.pages.to_string(), args.same_host.to_string()];
+    let named = ["--hosts", "--pages", "--same-host"].into_iter().zip(&sizes);
+    let web = SyntheticWeb::start(simweb, named.flat_map(|(name, value)| [name, value]))?;
+    let (seed, resolve) = (web.seed.clone(), Some(web.resolve.clone()));
+    Ok(Web { seed, resolve, _server: Server::Sim { _web: web } })
 }
 
 fn serve_manuals(workspace: &Workspace) -> Result<Web> {

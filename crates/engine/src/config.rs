@@ -19,6 +19,9 @@ pub use focus::FocusConfig;
 pub use judging::{JudgingConfig, MinutiaHash, NearMethod};
 pub use refresh::RefreshConfig;
 
+/// Connections that are kept open, all workers together, where few requests are under way at a time.
+const IDLE_CONNECTIONS: usize = 512;
+
 /// `lycosa.toml` with every key, its meaning and its default.
 pub const TEMPLATE: &str = include_str!("lycosa.toml");
 
@@ -336,7 +339,7 @@ impl Config {
             limits: self.fetch.limits(),
             // Idle connections of other hosts are kept beside the busy ones.
             pool: PoolLimits {
-                connections: share.saturating_mul(2).max(64),
+                connections: share.saturating_mul(2).max(IDLE_CONNECTIONS / self.workers()).max(64),
                 idle_per_origin: (self.politeness.per_host as usize).max(2),
                 ..PoolLimits::default()
             },

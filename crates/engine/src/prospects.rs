@@ -4,6 +4,7 @@
 //! Only orders that ask for it pay for it: breadth-first and depth-first keep no tables here.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use foldhash::HashMap;
 use lycosa_frontier::{Frontier, Order, Signals, StoreError};
@@ -36,13 +37,21 @@ pub struct Prospects {
     /// Lets pages fetched earlier hand on what has reached them since.
     sweeper: Option<Sweeper>,
     moved: Vec<Moved>,
-    /// Waiting URLs, by the low half of their keys, about which more is known than their ranks say. Between two
-    /// commits a URL moves once at most, however many links lead to it.
+    /// Waiting URLs, by the low half of their keys, about which more is known than their ranks say. They move together, so
+    /// that a URL moves once, however many links have led to it meanwhile.
     stale: Vec<u64>,
+    pages: u64,
+    settled: (u64, Instant),
 }
 
-/// Stale URLs that are settled without waiting for a commit.
-const MAX_STALE: usize = 1 << 16;
+/// Stale URLs that are settled at once.
+const MAX_STALE: usize = 1 << 18;
+/// They are settled after each such part of the crawl so far, ...
+const SETTLE_PART: u64 = 32;
+/// ... but not more often than after so many pages, ...
+const SETTLE_PAGES: u64 = 32;
+/// ... and at the latest after this time.
+const SETTLE_AFTER: Duration = Duration::from_secs(1);
 
 impl Prospects {
     /// Stands where the pages in the edge log left it.
@@ -51,8 +60,16 @@ impl Prospects {
             .counts_links()
             .then(|| OnlineImportance::new(OnlineOptions { memory_bytes, ..OnlineOptions::default() }));
         let forward = matches!(order, Order::Pvalue | Order::ForwardLink).then(ForwardLinks::default);
-        let mut prospects =
-            Self { order, online, forward, sweeper: None, moved: Vec::new(), stale: Vec::new() };
+        let mut prospects = Self {
+            order,
+            online,
+            forward,
+            sweeper: None,
+            moved: Vec::new(),
+            stale: Vec::new(),
+            pages: 0,
+            settled: (0, Instant::now()),
+        };
         if let Some(online) = &mut prospects.online {
             online.replay(edge_log, Weighting::Attributes)?;
             if order == Order::BestFirst {
@@ -105,7 +122,8 @@ impl Prospects {
 
     /// Notes the waiting URLs that the page last taken in says something about. To be called after its links were
     /// admitted: those that are new stand where they belong already.
-    pub fn note(&mut self, frontier: &mut Frontier, edges: Option<&PageEdges>) -> Result<(), StoreError> {
+    pub fn note(&mut self, edges: Option<&PageEdges>) {
+        self.pages += 1;
         match self.order {
             Order::BestFirst => {
                 self.stale.extend(self.moved.iter().filter(|moved| moved.before.is_some()).map(|m| m.url));
@@ -117,12 +135,18 @@ impl Prospects {
             _ => {}
         }
         self.moved.clear();
-        if self.stale.len() > MAX_STALE { self.settle(frontier) } else { Ok(()) }
     }
 
-    /// Moves every waiting URL about which more is known now to its place. Due before each commit.
+    /// Moves every waiting URL about which more is known now to its place, if it is time to. To be called before URLs
+    /// are leased.
     pub fn settle(&mut self, frontier: &mut Frontier) -> Result<(), StoreError> {
         let Some(online) = &self.online else { return Ok(()) };
+        let (pages, at) = self.settled;
+        let part = (self.pages / SETTLE_PART).max(SETTLE_PAGES);
+        if self.pages < pages + part && self.stale.len() < MAX_STALE && at.elapsed() < SETTLE_AFTER {
+            return Ok(());
+        }
+        self.settled = (self.pages, Instant::now());
         self.stale.extend(frontier.take_loaded());
         self.stale.sort_unstable();
         self.stale.dedup();

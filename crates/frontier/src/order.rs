@@ -84,6 +84,17 @@ const UNSEEN: f32 = 0.1;
 pub const PVALUE_STEPS: u32 = 4096;
 
 impl Order {
+    pub const ALL: [Self; 8] = [
+        Self::BreadthFirst,
+        Self::DepthFirst,
+        Self::BestFirst,
+        Self::Pvalue,
+        Self::Backlink,
+        Self::ForwardLink,
+        Self::Location,
+        Self::Relevance,
+    ];
+
     /// The rank of a URL found as the `sequence`-th of the crawl.
     pub fn rank(self, url: &str, signals: &Signals, sequence: u64) -> Rank {
         let priority = match self {
@@ -119,6 +130,11 @@ impl Order {
     /// Whether what is known about a waiting URL can change its rank.
     pub fn moves(self) -> bool {
         matches!(self, Self::BestFirst | Self::Backlink | Self::Pvalue | Self::Relevance)
+    }
+
+    /// A change of priority below this is not worth moving a URL for. By importance, that is a doubling.
+    pub(crate) fn least_move(self) -> u32 {
+        if self == Self::BestFirst { STEPS as u32 } else { 1 }
     }
 
     /// Whether the order lives on links that were met, and so needs every one of them.

@@ -29,6 +29,36 @@ pub struct Binaries {
     pub simweb: PathBuf,
 }
 
+impl Binaries {
+    /// Those that are named; the others are built, that of the synthetic web only if it is needed.
+    pub fn find(
+        workspace: &Workspace,
+        lycosa: Option<&Path>,
+        simweb: Option<&Path>,
+        with_simweb: bool,
+    ) -> Result<Self> {
+        let build =
+            |arguments: &[&str]| program::run(workspace.cargo().args(["build", "--release"]).args(arguments));
+        let lycosa = match lycosa {
+            Some(path) => std::path::absolute(path)?,
+            None => {
+                build(&["-p", "lycosa"])?;
+                workspace.target.join("release/lycosa")
+            }
+        };
+        let simweb = match simweb {
+            Some(path) => std::path::absolute(path)?,
+            None => {
+                if with_simweb {
+                    build(&["-p", "lycosa-simweb", "--example", "simweb"])?;
+                }
+                workspace.target.join("release/examples/simweb")
+            }
+        };
+        Ok(Self { lycosa, simweb })
+    }
+}
+
 impl Peer {
     pub const ALL: [Self; 8] = [
         Self::Lycosa,

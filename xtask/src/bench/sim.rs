@@ -1,16 +1,16 @@
 //! The synthetic web with many hosts, politeness on: only lycosa, judged by the ledger that the server keeps.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Deserialize;
 
 use crate::measure;
+use crate::synthetic::SyntheticWeb;
 
 use super::peers::Peer;
 use super::results::{CorpusResult, Turn};
@@ -49,30 +49,18 @@ pub fn run(arena: &Arena<'_>, programs: &[Peer], rounds: usize) -> Result<Corpus
 fn turn(arena: &Arena<'_>, peer: Peer, round: usize) -> Result<(Turn, BTreeSet<String>)> {
     arena.clean()?;
     let ledger = arena.work.with_extension("ledger");
-    let mut server = Command::new(&arena.binaries.simweb)
-        .args(["--hosts", &HOSTS.to_string(), "--pages", &PAGES.to_string(), "--port", "0", "--ledger"])
-        .arg(&ledger)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("starting the synthetic web")?;
-    let said = server.stdout.take().context("the synthetic web's output")?;
-    let mut lines = BufReader::new(said).lines();
-    let mut line = || lines.next().context("the synthetic web ended at once")?.context("reading from it");
-    let (address, seed) = (line()?, line()?);
-
+    let (hosts, pages) = (HOSTS.to_string(), PAGES.to_string());
+    let arguments = ["--hosts", &hosts, "--pages", &pages, "--ledger"].map(OsStr::new);
+    let web = SyntheticWeb::start(&arena.binaries.simweb, arguments.into_iter().chain([ledger.as_os_str()]))?;
     let mut command = Command::new(&arena.binaries.lycosa);
-    command.args(["crawl", &seed, "-d", "crawl", "--allow-net", "127.0.0.0/8", "--scope", "any"]);
+    command.args(["crawl", &web.seed, "-d", "crawl", "--allow-net", "127.0.0.0/8", "--scope", "any"]);
     command.args(["--delay", "1", "--ip-delay", "0", "--concurrency", "4096", "--depth", "1000", "--json"]);
-    command.arg("--resolve").arg(format!("*:80:{address}")).current_dir(&arena.work);
+    command.arg("--resolve").arg(&web.resolve).current_dir(&arena.work);
     if peer == Peer::LycosaNoArchive {
         command.arg("--no-archive");
     }
     let measured = measure::measure(&command, arena.limit, &arena.work);
-    // The end of its input ends the server, which writes its ledger then.
-    drop(server.stdin.take());
-    sleep(Duration::from_millis(100));
-    server.wait()?;
+    drop(web);
     let (cost, _) = measured?;
 
     let (pages, requests, gap_ms) = read_ledger(&ledger)?;

@@ -29,7 +29,6 @@ impl Bookkeeper {
     fn send_batch(&mut self, mut marks: Vec<Mark>) -> Result<(), CommitError> {
         self.totals.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
         marks.push((MARK_TOTALS, serde_json::to_vec(&self.totals).unwrap_or_default()));
-        self.prospects.settle(&mut self.frontier)?;
         let changes = self.frontier.take_changes();
         marks.extend(self.mail_mark(changes.epoch));
         if self.totals.revisits > 0 {

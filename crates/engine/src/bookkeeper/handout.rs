@@ -13,6 +13,7 @@ const MAX_UNCOMMITTED: usize = 4096;
 impl Bookkeeper {
     /// Leases as much as may be under way, in one message per worker.
     pub(super) fn hand_out(&mut self, now: UnixMs) -> Result<(), StoreError> {
+        self.prospects.settle(&mut self.frontier)?;
         let mut dropped: Vec<Done> = Vec::new();
         while self.may_lease() {
             let Some(lease) = self.frontier.lease(now, &mut dropped)? else { break };
@@ -46,12 +47,14 @@ impl Bookkeeper {
         room && (self.limits.max_pages == 0 || pages < self.limits.max_pages)
     }
 
-    /// A host stays with one worker, where its connection is; a host that is asked many times at once is spread.
+    /// A host stays with one worker, where its connection is, unless that one has more to do than others; sooner if
+    /// hosts are asked several times at once, since a single host must keep all of them busy then.
     fn choose_worker(&self, host: HostIndex) -> usize {
         let count = self.workers.len();
         let home = host as usize % count;
         let lightest = (0..count).min_by_key(|&worker| self.workers[worker].in_flight).unwrap_or(home);
-        let overloaded = self.workers[home].in_flight > 2 * self.workers[lightest].in_flight + 8;
-        if self.per_host > 1 || overloaded { lightest } else { home }
+        let least = self.workers[lightest].in_flight;
+        let fair = if self.per_host > 1 { least + 2 } else { 2 * least + 8 };
+        if self.workers[home].in_flight > fair { lightest } else { home }
     }
 }

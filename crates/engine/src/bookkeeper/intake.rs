@@ -129,7 +129,7 @@ impl Bookkeeper {
                         self.frontier.revisit(id, record, now)?;
                     }
                 }
-                self.prospects.note(&mut self.frontier, edges.as_ref())?;
+                self.prospects.note(edges.as_ref());
                 self.end_visit(Ended { done, encoded, edges });
             }
             None => self.totals.retries += 1,

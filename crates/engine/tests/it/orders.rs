@@ -11,21 +11,10 @@ use lycosa_types::{CanonRules, CanonUrl};
 
 use crate::site::Site;
 
-const ORDERS: [Order; 8] = [
-    Order::BreadthFirst,
-    Order::DepthFirst,
-    Order::BestFirst,
-    Order::Pvalue,
-    Order::Backlink,
-    Order::ForwardLink,
-    Order::Location,
-    Order::Relevance,
-];
-
 #[test]
 fn every_order_fetches_everything_once() {
     let mut all: Option<BTreeSet<String>> = None;
-    for order in ORDERS {
+    for order in Order::ALL {
         let site = Site::start(WorldConfig::clean(31, 12, 700));
         let mut config = site.config();
         config.order = order;

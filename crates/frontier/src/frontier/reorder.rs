@@ -21,13 +21,14 @@ pub(super) struct Standing {
 }
 
 impl Frontier {
-    /// More is known about the URL whose key ends in `low`. If it waits and its rank changes, it moves. URLs that are
+    /// More is known about the URL whose key ends in `low`. If it waits and its rank changes enough, it moves. URLs that are
     /// leased, done, or beyond [`crate::FrontierOptions::max_tracked`] stay as they are. Returns whether it moved.
     pub fn reorder(&mut self, low: u64, signals: &Signals) -> Result<bool, StoreError> {
         let Some(&Standing { rank, .. }) = self.tracked.get(&low) else { return Ok(false) };
         let order = self.options.order;
         // No order under which URLs move looks at the URL itself.
-        if order.rank("", signals, order.sequence_of(rank)).priority == rank.priority {
+        let new = order.rank("", signals, order.sequence_of(rank));
+        if new.priority.abs_diff(rank.priority) < order.least_move() {
             return Ok(false);
         }
         self.reorder_by(low, |_| *signals)

@@ -281,24 +281,13 @@ fn check_final(run: &Run, store: &Store, may_repeat: u32) {
     }
 }
 
-const ORDERS: [Order; 8] = [
-    Order::BreadthFirst,
-    Order::DepthFirst,
-    Order::BestFirst,
-    Order::Pvalue,
-    Order::Backlink,
-    Order::ForwardLink,
-    Order::Location,
-    Order::Relevance,
-];
-
 fn quick() -> Politeness {
     Politeness { delay_ms: 50, ip_delay_ms: 0, retry_ms: 10, ..Politeness::default() }
 }
 
 #[test]
 fn every_page_once_in_every_order() {
-    for order in ORDERS {
+    for order in Order::ALL {
         for (ip_delay_ms, shared_ip) in [(0, false), (7, true)] {
             let mut run = run(Politeness { ip_delay_ms, ..quick() }, order, shared_ip, 5, 400);
             let (mut frontier, store) = run.open(true);
@@ -424,7 +413,7 @@ proptest! {
         stops in prop::collection::vec(1u32..120, 1..8),
         commit_every in 1usize..30,
         hosts in 1u64..6,
-        order in prop::sample::select(&ORDERS[..]),
+        order in prop::sample::select(&Order::ALL[..]),
         max_hosts in 1usize..6,
         seen_bytes in prop::collection::vec(prop::sample::select(&[0, 40_000, 1 << 20][..]), 8),
         clean: bool,

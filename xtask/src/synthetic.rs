@@ -1,0 +1,42 @@
+//! The synthetic web as a server of its own: started for a measurement, ended with it.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+
+/// A synthetic web that is being served until this is dropped.
+pub struct SyntheticWeb {
+    server: Child,
+    /// For `--resolve`: every host of it is at this address.
+    pub resolve: String,
+    /// Where to begin.
+    pub seed: String,
+}
+
+impl SyntheticWeb {
+    pub fn start<A: AsRef<OsStr>>(binary: &Path, args: impl IntoIterator<Item = A>) -> Result<Self> {
+        let mut server = Command::new(binary)
+            .args(["--port", "0"])
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("starting the synthetic web")?;
+        let said = server.stdout.take().context("the synthetic web's output")?;
+        let mut lines = BufReader::new(said).lines();
+        let mut line = || lines.next().context("the synthetic web ended at once")?.context("reading from it");
+        let (address, seed) = (line()?, line()?);
+        Ok(Self { server, resolve: format!("*:80:{address}"), seed })
+    }
+}
+
+impl Drop for SyntheticWeb {
+    fn drop(&mut self) {
+        // The end of its input ends the server, which writes its ledger then.
+        drop(self.server.stdin.take());
+        self.server.wait().ok();
+    }
+}
