@@ -4,13 +4,16 @@
 //! written after a write whose fate is unknown.
 
 mod codec;
+mod collect;
 mod keys;
+mod operations;
+mod partitions;
 mod visits;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
 
 use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
@@ -18,11 +21,14 @@ use lycosa_types::{Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 
 pub use codec::{HostRecord, RulesRecord};
 pub use keys::HostSlot;
+pub use operations::{Operation, Operations, PartitionOperations};
+pub use partitions::{Pairs, PartitionWrite, StoredQueue};
 
 use crate::course::Amendment;
 use crate::frontier::Done;
 use crate::host_queue::Entry;
 use crate::order::Rank;
+use operations::{BatchSink, Space};
 
 /// The version of everything below `state/`. A store with another version is refused.
 pub const FORMAT_VERSION: u32 = 1;
@@ -169,104 +175,55 @@ impl Store {
 
     /// Writes everything in one atomic, durable batch: what ended, what changed, and the engine's own marks.
     pub fn commit(&self, done: &[Done], changes: &Changes, marks: &[Mark]) -> Result<(), StoreError> {
+        self.guarded(|| self.write_batch(done, changes, marks))
+    }
+
+    /// Writes, unless an earlier write failed.
+    fn guarded(&self, write: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(StoreError::Poisoned);
         }
-        let result = self.write_batch(done, changes, marks);
+        let result = write();
         if result.is_err() {
             self.poisoned.store(true, Ordering::Release);
         }
         result
     }
 
+    fn batch(&self, size: usize) -> fjall::OwnedWriteBatch {
+        fjall::OwnedWriteBatch::with_capacity(self.db.clone(), size).durability(Some(PersistMode::SyncData))
+    }
+
+    fn space(&self, space: Space) -> &Keyspace {
+        match space {
+            Space::Urls => &self.urls,
+            Space::Queue => &self.queue,
+            Space::Hosts => &self.hosts,
+            Space::Rules => &self.rules,
+            Space::Signatures => &self.signatures,
+            Space::Courses => &self.courses,
+            Space::Due => &self.due,
+            Space::History => &self.history,
+        }
+    }
+
     fn write_batch(&self, done: &[Done], changes: &Changes, marks: &[Mark]) -> Result<(), StoreError> {
         let size = done.len() * 2 + changes.queued.len() * 2 + changes.hosts.len() + changes.prints.len() + 8;
-        let mut batch = fjall::OwnedWriteBatch::with_capacity(self.db.clone(), size)
-            .durability(Some(PersistMode::SyncData));
-        // All writes of a batch carry one sequence number, so each key must be written once: what was found and
-        // finished within one batch is written as finished alone.
-        let ended: HashSet<UrlKey> = done.iter().map(|visit| visit.key).collect();
-        // The last try counts.
-        let retried: HashMap<UrlKey, &(HostSlot, Entry)> =
-            changes.retried.iter().map(|retry| (retry.1.key, retry)).collect();
-        for (slot, entry, record) in changes.queued.iter().filter(|(_, entry, _)| !ended.contains(&entry.key))
-        {
-            let id = UrlId { partition: slot.partition, key: entry.key };
-            batch.insert(&self.urls, id.to_bytes().as_slice(), codec::encode_url(record)?);
-            if !retried.contains_key(&entry.key) && !changes.moved.contains_key(&entry.key) {
-                batch.insert(
-                    &self.queue,
-                    keys::queue(*slot, entry.rank).as_slice(),
-                    codec::encode_entry(entry)?,
-                );
-            }
-        }
-        for (key, Moved { slot, from, entry }) in &changes.moved {
-            if let Some(from) = from.filter(|&from| from != entry.rank || ended.contains(key)) {
-                batch.remove(&self.queue, keys::queue(*slot, from).as_slice());
-            }
-            // An entry that was also tried stands as it was left last: the later one knows of more tries.
-            let tried_later = retried.get(key).is_some_and(|(_, tried)| tried.tries > entry.tries);
-            if !ended.contains(key) && !tried_later {
-                batch.insert(
-                    &self.queue,
-                    keys::queue(*slot, entry.rank).as_slice(),
-                    codec::encode_entry(entry)?,
-                );
-            }
-        }
-        let moved_later = |entry: &Entry| {
-            changes.moved.get(&entry.key).is_some_and(|moved| moved.entry.tries >= entry.tries)
-        };
-        for (slot, entry) in retried.values().filter(|(_, entry)| !ended.contains(&entry.key)) {
-            if moved_later(entry) {
-                continue;
-            }
-            batch.insert(&self.queue, keys::queue(*slot, entry.rank).as_slice(), codec::encode_entry(entry)?);
-        }
-        // Each key once: what is amended in the batch of its own visit is written as it stands last.
-        let mut amended_here: HashSet<UrlId> = HashSet::default();
-        for visit in done {
-            let id = UrlId { partition: visit.slot.partition, key: visit.key };
-            batch.insert(&self.urls, id.to_bytes().as_slice(), codec::encode_url(&visit.record)?);
-            if let Some(signatures) = &visit.signatures {
-                batch.insert(&self.signatures, id.to_bytes().as_slice(), signatures.as_slice());
-            }
-            if let Some(end) = &visit.course {
-                let amended = changes.amended.get(&id).map(|amendment| {
-                    amended_here.insert(id);
-                    amendment.applied_to(end)
-                });
-                self.write_course(&mut batch, id, amended.as_ref().unwrap_or(end))?;
-            }
-            if visit.revisit {
-                // It had no place in the queue on disk.
-                continue;
-            }
-            // Where it stood at the last commit, if it moved since and ended there.
-            if changes.moved.get(&visit.key).and_then(|moved| moved.from) != Some(visit.rank) {
-                batch.remove(&self.queue, keys::queue(visit.slot, visit.rank).as_slice());
-            }
-        }
-        for (id, amendment) in &changes.amended {
-            if !amended_here.contains(id) {
-                self.amend(&mut batch, *id, amendment)?;
-            }
-        }
-        for (slot, record) in &changes.hosts {
-            batch.insert(&self.hosts, keys::host(*slot).as_slice(), codec::encode_host(record)?);
-        }
-        for (slot, record) in &changes.rules {
-            batch.insert(&self.rules, keys::host(*slot).as_slice(), codec::encode_rules(record)?);
-        }
+        let mut sink = BatchSink { store: self, batch: self.batch(size) };
+        self.collect(done, changes, &mut sink)?;
+        let mut batch = sink.batch;
         for (digest, id) in &changes.prints {
             batch.insert(&self.prints, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
         }
+        self.write_marks(&mut batch, changes, marks);
+        Ok(batch.commit()?)
+    }
+
+    fn write_marks(&self, batch: &mut fjall::OwnedWriteBatch, changes: &Changes, marks: &[Mark]) {
         batch.insert(&self.meta, "sequence", changes.sequence.to_be_bytes().as_slice());
         for (name, value) in marks {
             batch.insert(&self.meta, *name, value.as_slice());
         }
-        Ok(batch.commit()?)
     }
 
     pub fn mark(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
