@@ -6,9 +6,11 @@
 mod admit;
 mod finish;
 mod lease;
+mod partitions;
 mod reorder;
 mod revisits;
 
+pub use partitions::PartitionCounts;
 pub use revisits::Revisits;
 
 use std::collections::VecDeque;
@@ -84,6 +86,8 @@ pub enum Admission {
     SeenBefore,
     /// The path has had its share of different queries.
     QueryBudget,
+    /// Its partition is not open here.
+    Elsewhere,
 }
 
 /// What a lease is for.
@@ -106,6 +110,8 @@ pub struct Lease {
     pub slot: HostSlot,
     pub origin: Box<str>,
     pub kind: LeaseKind,
+    /// The stay of the partition it belongs to; 0 on one machine.
+    pub epoch: u64,
 }
 
 /// How a page lease ended.
@@ -182,15 +188,17 @@ pub struct Frontier {
     by_slot: HashMap<HostSlot, HostIndex>,
     schedule: Schedule,
     /// URLs that are leased, delayed, or finished but not yet committed.
-    in_flight: HashSet<UrlKey>,
+    in_flight: HashMap<UrlKey, HostIndex>,
+    /// Entries that wait for their next try, each under a number of its own.
     delayed: HashMap<u64, (HostIndex, Entry)>,
+    delays: u64,
     sequence: u64,
     waiting: u64,
     leased: u64,
     entries_in_memory: usize,
     dirty: Vec<HostIndex>,
     changes: Changes,
-    uncommitted: VecDeque<(Arc<Changes>, Vec<UrlKey>)>,
+    uncommitted: VecDeque<(Arc<Changes>, Vec<(UrlKey, HostIndex)>)>,
     /// Where waiting URLs stand, for orders under which they move.
     tracked: HashMap<u64, reorder::Standing>,
     /// The rank of entries whose move is not committed yet.
@@ -202,7 +210,9 @@ pub struct Frontier {
     /// Pages to be visited again.
     revisits: revisits::Source,
     /// Keys of visits that ended since the last [`Frontier::take_changes`].
-    ended: Vec<UrlKey>,
+    ended: Vec<(UrlKey, HostIndex)>,
+    /// The partitions that are open; none on one machine, where all are.
+    partitions: Option<partitions::Partitions>,
 }
 
 impl Frontier {
@@ -214,7 +224,13 @@ impl Frontier {
         clean_stop: bool,
         now: UnixMs,
     ) -> Result<Self, StoreError> {
-        let mut frontier = Self {
+        let mut frontier = Self::empty(options, store, read_rules);
+        frontier.load(clean_stop, now)?;
+        Ok(frontier)
+    }
+
+    fn empty(options: FrontierOptions, store: Arc<Store>, read_rules: ReadRules) -> Self {
+        Self {
             seen: SeenSet::new(options.seen_bytes),
             lists: (options.order == Order::Pvalue).then(Lists::default),
             revisits: revisits::Source::new(options.revisits, options.refresh_share),
@@ -224,8 +240,9 @@ impl Frontier {
             hosts: Vec::new(),
             by_slot: HashMap::default(),
             schedule: Schedule::default(),
-            in_flight: HashSet::default(),
+            in_flight: HashMap::default(),
             delayed: HashMap::default(),
+            delays: 0,
             sequence: 0,
             waiting: 0,
             leased: 0,
@@ -237,10 +254,9 @@ impl Frontier {
             moving: HashMap::default(),
             taken_sequence: 0,
             ended: Vec::new(),
+            partitions: None,
             store,
-        };
-        frontier.load(clean_stop, now)?;
-        Ok(frontier)
+        }
     }
 
     fn load(&mut self, clean_stop: bool, now: UnixMs) -> Result<(), StoreError> {
@@ -248,11 +264,7 @@ impl Frontier {
         for id in store.url_keys() {
             self.seen.insert(id?.key);
         }
-        if let Some(bytes) = store.mark("sequence")? {
-            let bytes = <[u8; 8]>::try_from(bytes).map_err(|_| StoreError::Damaged("sequence mark"))?;
-            self.sequence = u64::from_be_bytes(bytes);
-            self.taken_sequence = self.sequence;
-        }
+        self.load_sequence()?;
         for entry in store.hosts() {
             let (slot, record) = entry?;
             if record.waiting == 0 {
@@ -270,10 +282,23 @@ impl Frontier {
         Ok(())
     }
 
+    fn load_sequence(&mut self) -> Result<(), StoreError> {
+        if let Some(bytes) = self.store.mark("sequence")? {
+            let bytes = <[u8; 8]>::try_from(bytes).map_err(|_| StoreError::Damaged("sequence mark"))?;
+            self.sequence = u64::from_be_bytes(bytes);
+            self.taken_sequence = self.sequence;
+        }
+        Ok(())
+    }
+
     fn add_host(&mut self, mut host: Host) -> Result<HostIndex, StoreError> {
         if let Some(record) = self.store.rules(host.slot)? {
             let until = record.fetched_at.plus_ms(self.options.politeness.rules_ttl_ms);
             host.rules = RulesState::Known { rules: (self.read_rules)(&host.origin, &record), until };
+        }
+        if let Some(from) = self.partition_mut(host.slot.partition).and_then(|open| open.rest_from) {
+            let pause = self.options.politeness.pause_ms(host.rules_delay_ms(), 0);
+            host.ready_at = host.ready_at.max(from.plus_ms(pause));
         }
         let index = self.hosts.len() as HostIndex;
         self.by_slot.insert(host.slot, index);
@@ -286,7 +311,10 @@ impl Frontier {
         let Some(host) = self.hosts.get_mut(index as usize) else {
             return;
         };
-        if matches!(host.place, Place::Waiting | Place::Ready | Place::AtGate) {
+        if matches!(
+            host.place,
+            Place::Waiting | Place::Ready | Place::AtGate | Place::Paused | Place::Closed
+        ) {
             return;
         }
         host.place = if !host.has_entries() {
@@ -316,7 +344,9 @@ impl Frontier {
     /// received in the meantime, and then calls [`Self::committed`].
     pub fn take_changes(&mut self) -> Arc<Changes> {
         for index in std::mem::take(&mut self.dirty) {
-            if let Some(host) = self.hosts.get_mut(index as usize) {
+            if let Some(host) = self.hosts.get_mut(index as usize)
+                && host.place != Place::Closed
+            {
                 host.dirty = false;
                 self.changes.hosts.push((host.slot, host.record()));
             }
@@ -333,9 +363,12 @@ impl Frontier {
     pub fn committed(&mut self, epoch: u64) {
         while self.uncommitted.front().is_some_and(|(changes, _)| changes.epoch <= epoch) {
             if let Some((changes, ended)) = self.uncommitted.pop_front() {
-                for key in ended {
-                    self.in_flight.remove(&key);
-                    self.revisits.keys.remove(&key);
+                for (key, index) in ended {
+                    // Unless it is on lease again, from a later stay of its partition.
+                    if self.in_flight.get(&key) == Some(&index) {
+                        self.in_flight.remove(&key);
+                        self.revisits.keys.remove(&key);
+                    }
                 }
                 for (key, moved) in &changes.moved {
                     if self.moving.get(key) == Some(&moved.entry.rank) {
@@ -381,7 +414,7 @@ impl Frontier {
 
     /// Whether a lease on this URL is out, or its end is not committed yet.
     pub fn is_in_flight(&self, key: UrlKey) -> bool {
-        self.in_flight.contains(&key)
+        self.in_flight.contains_key(&key)
     }
 
     fn slot_of(&self, url: &CanonUrl) -> HostSlot {

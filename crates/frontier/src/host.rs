@@ -46,6 +46,10 @@ pub enum Place {
     Busy,
     /// Waiting for its IP address to be free.
     AtGate,
+    /// Its turn came while nothing could be leased from its partition.
+    Paused,
+    /// Its partition is no longer here.
+    Closed,
 }
 
 #[derive(Debug)]

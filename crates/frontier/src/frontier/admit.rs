@@ -1,6 +1,6 @@
 //! Admitting: the seen-test, then into the host queue.
 
-use lycosa_types::{CanonUrl, UnixMs, UrlId, UrlRecord};
+use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlRecord};
 
 use super::{Admission, Discovered, Frontier};
 use crate::host::Host;
@@ -21,6 +21,37 @@ impl Frontier {
         }
         let url = CanonUrl::from_canonical(found.url.to_owned());
         let slot = self.slot_of(&url);
+        self.admit_unseen(found, url, slot, seen, now)
+    }
+
+    /// Takes in a URL of a partition, if that is open here.
+    pub fn admit_to(
+        &mut self,
+        partition: PartitionId,
+        found: Discovered<'_>,
+        now: UnixMs,
+    ) -> Result<Admission, StoreError> {
+        if !self.takes_in(partition) {
+            return Ok(Admission::Elsewhere);
+        }
+        let Some(open) = self.partition_mut(partition) else { return self.admit(found, now) };
+        let seen = open.seen.insert(found.key);
+        if seen == Seen::Before {
+            return Ok(Admission::SeenBefore);
+        }
+        let url = CanonUrl::from_canonical(found.url.to_owned());
+        let slot = HostSlot { partition, host: url.host_key() };
+        self.admit_unseen(found, url, slot, seen, now)
+    }
+
+    fn admit_unseen(
+        &mut self,
+        found: Discovered<'_>,
+        url: CanonUrl,
+        slot: HostSlot,
+        seen: Seen,
+        now: UnixMs,
+    ) -> Result<Admission, StoreError> {
         if seen == Seen::Unknown {
             let id = UrlId { partition: slot.partition, key: found.key };
             if !self.seen_uncommitted.insert(found.key) {
@@ -65,10 +96,14 @@ impl Frontier {
         host.waiting += 1;
         host.accepted += 1;
         self.waiting += 1;
+        let partition = host.slot.partition;
         let (key, rank) = (entry.key, entry.rank);
         self.entries_in_memory += host.queue.push(entry);
         if self.entries_in_memory > self.options.max_entries_in_memory {
             self.entries_in_memory -= host.queue.shrink_to(KEEP_PER_HOST.max(host.queue.in_memory() / 2));
+        }
+        if let Some(open) = self.partition_mut(partition) {
+            open.waiting += 1;
         }
         self.track(index, key, rank);
         self.touch(index);

@@ -24,6 +24,10 @@ impl Frontier {
         end: PageEnd,
         now: UnixMs,
     ) -> Option<Done> {
+        if self.is_closed(index) {
+            self.abandon(index, entry.revisit, now);
+            return None;
+        }
         self.give_back(index, end.address, end.elapsed_ms, now);
         let politeness = &self.options.politeness;
         entry.tries = entry.tries.saturating_add(1);
@@ -50,8 +54,9 @@ impl Frontier {
                 if !entry.revisit {
                     self.changes.retried.push((host.slot, entry.clone()));
                 }
-                self.schedule.wake_at(now.plus_ms(wait), Alarm::Delayed(entry.rank.sequence));
-                self.delayed.insert(entry.rank.sequence, (index, entry));
+                self.delays += 1;
+                self.schedule.wake_at(now.plus_ms(wait), Alarm::Delayed(self.delays));
+                self.delayed.insert(self.delays, (index, entry));
                 self.rest(index, now);
                 return None;
             }
@@ -77,6 +82,9 @@ impl Frontier {
         elapsed_ms: u64,
         now: UnixMs,
     ) {
+        if self.is_closed(index) {
+            return self.abandon(index, false, now);
+        }
         self.give_back(index, address, elapsed_ms, now);
         let politeness = self.options.politeness.clone();
         let Some(host) = self.hosts.get_mut(index as usize) else {
@@ -130,9 +138,12 @@ impl Frontier {
 
     /// A resolve lease is over.
     pub fn finish_resolve(&mut self, index: HostIndex, address: Result<IpAddr, Failure>, now: UnixMs) {
+        if self.is_closed(index) {
+            return self.abandon(index, false, now);
+        }
         match address {
             Ok(address) => {
-                self.leased -= 1;
+                self.lease_ended(index);
                 let Some(host) = self.hosts.get_mut(index as usize) else {
                     return;
                 };
@@ -150,7 +161,7 @@ impl Frontier {
 
     /// The slot is free again; the host (and its address) rest from now on.
     fn give_back(&mut self, index: HostIndex, address: Option<IpAddr>, elapsed_ms: u64, now: UnixMs) {
-        self.leased -= 1;
+        self.lease_ended(index);
         let politeness = &self.options.politeness;
         let Some(host) = self.hosts.get_mut(index as usize) else {
             return;
@@ -168,6 +179,14 @@ impl Frontier {
             let pause = politeness.pause_ms(host.rules_delay_ms(), elapsed_ms);
             let rounding = if pause > 0 { ROUNDING_MS } else { 0 };
             host.ready_at = host.ready_at.max(now.plus_ms(pause + rounding));
+        }
+    }
+
+    fn lease_ended(&mut self, index: HostIndex) {
+        self.leased -= 1;
+        let partition = self.hosts.get(index as usize).map(|host| host.slot.partition);
+        if let Some(open) = partition.and_then(|partition| self.partition_mut(partition)) {
+            open.leased = open.leased.saturating_sub(1);
         }
     }
 
@@ -191,13 +210,17 @@ impl Frontier {
         now: UnixMs,
     ) -> Done {
         self.touch(index);
-        self.ended.push(entry.key);
+        self.ended.push((entry.key, index));
         let host = &mut self.hosts[index as usize];
         if entry.revisit {
             self.revisits.pending -= 1;
         } else {
             self.waiting -= 1;
             host.waiting = host.waiting.saturating_sub(1);
+            let open = self.partitions.as_mut().and_then(|open| open.get_mut(&host.slot.partition));
+            if let Some(open) = open {
+                open.waiting = open.waiting.saturating_sub(1);
+            }
         }
         let revisit = entry.revisit;
         let record = UrlRecord {

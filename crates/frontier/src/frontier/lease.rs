@@ -39,6 +39,17 @@ impl Frontier {
                 // A host whose queue improved stands among the ready twice; it was served already.
                 continue;
             }
+            if let Some(partitions) = &mut self.partitions {
+                match partitions.get_mut(&host.slot.partition) {
+                    Some(open) if open.leasing => {}
+                    Some(open) => {
+                        host.place = Place::Paused;
+                        open.paused.push(index);
+                        continue;
+                    }
+                    None => continue,
+                }
+            }
             host.place = Place::Busy;
             if host.ready_at > now {
                 // Made to wait while it stood among the ready.
@@ -80,12 +91,15 @@ impl Frontier {
                     }
                 }
                 Alarm::Gate(address) => {
-                    if let Some(index) = self.schedule.next_at_gate(address, now)
-                        && let Some(host) = self.hosts.get_mut(index as usize)
-                    {
+                    while let Some(index) = self.schedule.next_at_gate(address, now) {
+                        let Some(host) = self.hosts.get_mut(index as usize) else { continue };
+                        if host.place == Place::Closed {
+                            continue;
+                        }
                         host.place = Place::Ready;
                         host.ready_rank = host.best_rank(self.options.order);
                         self.schedule.push_ready(host.ready_rank, index);
+                        break;
                     }
                 }
                 Alarm::Delayed(number) => {
@@ -192,7 +206,7 @@ impl Frontier {
     }
 
     fn drop_entry(&mut self, index: HostIndex, entry: Entry, outcome: Outcome, now: UnixMs) -> Done {
-        self.in_flight.insert(entry.key);
+        self.in_flight.insert(entry.key, index);
         self.end_entry(index, entry, outcome, None, now)
     }
 
@@ -266,7 +280,7 @@ impl Frontier {
             **entry_slot == slot && entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end)
         });
         let stands = |entry: &&Entry| {
-            !self.in_flight.contains(&entry.key)
+            !self.in_flight.contains_key(&entry.key)
                 && self.moving.get(&entry.key).is_none_or(|rank| *rank == entry.rank)
         };
         let entries = on_disk.iter().chain(not_yet.map(|(_, entry)| entry)).filter(stands).cloned().collect();
@@ -275,9 +289,15 @@ impl Frontier {
 
     fn hand_out(&mut self, index: HostIndex, kind: LeaseKind, now: UnixMs) -> Lease {
         if let LeaseKind::Page(entry) = &kind {
-            self.in_flight.insert(entry.key);
+            self.in_flight.insert(entry.key, index);
         }
         self.leased += 1;
+        let partition = self.hosts[index as usize].slot.partition;
+        let mut epoch = 0;
+        if let Some(open) = self.partition_mut(partition) {
+            open.leased += 1;
+            epoch = open.epoch;
+        }
         let politeness = &self.options.politeness;
         let host = &mut self.hosts[index as usize];
         host.in_flight += 1;
@@ -286,7 +306,7 @@ impl Frontier {
             let pause = politeness.pause_ms(host.rules_delay_ms(), 0);
             host.ready_at = host.ready_at.max(now.plus_ms(pause));
         }
-        let lease = Lease { host: index, slot: host.slot, origin: host.origin.clone(), kind };
+        let lease = Lease { host: index, slot: host.slot, origin: host.origin.clone(), kind, epoch };
         self.settle(index, now);
         lease
     }

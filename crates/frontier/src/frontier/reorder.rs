@@ -12,8 +12,8 @@ use crate::store::{Moved, StoreError};
 /// Where a waiting URL stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
-    host: HostIndex,
-    rank: Rank,
+    pub(super) host: HostIndex,
+    pub(super) rank: Rank,
 }
 
 impl Frontier {
