@@ -176,7 +176,12 @@ impl Config {
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Io { path: path.to_owned(), source })?;
-        let config: Self = toml::from_str(&text)
+        Self::parse(&text, path)
+    }
+
+    /// Reads a configuration; `path` is what it is called when something is wrong.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let config: Self = toml::from_str(text)
             .map_err(|source| ConfigError::Syntax { path: path.to_owned(), source: Box::new(source) })?;
         config.check()?;
         Ok(config)

@@ -1,5 +1,7 @@
 //! A crawl: a directory is opened, threads are started, the bookkeeper runs, and a report is written.
 
+mod member;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
@@ -17,6 +19,7 @@ use lycosa_graph::{EdgeLog, EdgeLogError};
 use lycosa_types::{CanonUrl, UnixMs, UrlKey};
 
 use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Parts, Stop};
+use crate::cluster::Seat;
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
 use crate::config::{Config, ConfigError, LimitConfig};
 use crate::indexing::{Followed, Follower, IndexingError};
@@ -31,6 +34,8 @@ use crate::{clock, rules, worker};
 
 /// Marks in the state.
 pub(crate) const MARK_SEEDS: &str = "seeds";
+/// The id of the cluster's crawl that this directory is a node's working copy of.
+const MARK_NODE: &str = "node";
 
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
@@ -52,6 +57,12 @@ pub enum CrawlError {
     Pattern(#[from] PatternError),
     #[error(transparent)]
     Index(#[from] IndexingError),
+    #[error("{0} holds a crawl of its own; give the node another directory")]
+    NotANode(PathBuf),
+    #[error("{0} belongs to a node of a cluster; use `lycosa node` there, or another directory")]
+    IsANode(PathBuf),
+    #[error("the crawl is set to {0}, which nodes cannot do; make it with other settings")]
+    Unsupported(String),
     #[error("the crawl stopped because it could not save its work: {0}")]
     Commit(#[from] CommitError),
 }
@@ -79,6 +90,8 @@ pub struct Crawl {
     shared: Arc<Shared>,
     handle: Handle,
     events: (Sender<Event>, Receiver<Event>),
+    /// Its place in a cluster.
+    seat: Option<Seat>,
 }
 
 /// Watches and stops a running crawl, from any thread.
@@ -122,23 +135,16 @@ impl Crawl {
         refresh_before: Option<UnixMs>,
     ) -> Result<Self, CrawlError> {
         config.check()?;
-        let io = |path: PathBuf| move |source| CrawlError::Io { path, source };
-        std::fs::create_dir_all(&layout.root).map_err(io(layout.root.clone()))?;
-        std::fs::create_dir_all(layout.graph()).map_err(io(layout.graph()))?;
-        let store = Arc::new(Store::open(&layout.state(), config.store_bytes())?);
+        let store = open_store(&layout, &config)?;
+        if store.mark(MARK_NODE)?.is_some() {
+            return Err(CrawlError::IsANode(layout.root));
+        }
         let seeds = merged_seeds(&store, seeds)?;
         if seeds.is_empty() {
             return Err(CrawlError::NoSeeds);
         }
-        // Limits are of a run, not of the crawl: going on later must not stop at once again.
-        let kept = Config { limits: LimitConfig::default(), ..config.clone() };
-        write_atomically(&layout.config(), kept.to_documented_toml().as_bytes())
-            .map_err(io(layout.config()))?;
-        let mut totals: Totals = match store.mark(MARK_TOTALS)? {
-            Some(bytes) => serde_json::from_slice(&bytes).map_err(|_| StoreError::Damaged("totals"))?,
-            None => Totals::default(),
-        };
-        totals.runs += 1;
+        write_config(&layout, &config)?;
+        let mut totals = read_totals(&store)?;
         let clean = store.mark(MARK_CLEAN)?.is_none_or(|mark| mark == [1]);
         let committer = open_writers(&layout, &config, Arc::clone(&store))?;
         let product = config.agent.product.clone();
@@ -184,6 +190,7 @@ impl Crawl {
             committer,
             handle: Handle { stop: Arc::default(), progress: Arc::default() },
             events: channel(),
+            seat: None,
         })
     }
 
@@ -206,6 +213,7 @@ impl Crawl {
             shared,
             handle,
             events,
+            seat,
         } = self;
         let started = Instant::now();
         let (cpu_before, _) = process_figures();
@@ -213,12 +221,19 @@ impl Crawl {
         let (events_in, events_out) = events;
         let mut threads: Vec<JoinHandle<()>> = Vec::new();
         let mut workers = Vec::new();
+        committer.node = seat.as_ref().map(Seat::committer);
+        let node = seat.as_ref().map(|seat| seat.node.clone());
+        let parts = seat.as_ref();
+        let parts =
+            parts.map(|seat| (seat.node.clone(), seat.runtime.clone(), seat.settings.clone()));
+        let membership = seat.map(|seat| seat.attend(events_in.clone()));
         for number in 0..config.workers() {
             let (leases, inbox) = tokio::sync::mpsc::unbounded_channel();
             workers.push(leases);
             let (context, shared, events) = (Arc::clone(&context), Arc::clone(&shared), events_in.clone());
+            let node = node.clone();
             threads.push(spawn(&layout, format!("worker-{number}"), move || {
-                if let Err(error) = worker::run(number, context, shared, inbox, events) {
+                if let Err(error) = worker::run(number, context, shared, node, inbox, events) {
                     tracing::error!(%error, number, "a worker could not start");
                 }
             })?);
@@ -252,12 +267,16 @@ impl Crawl {
             totals,
             progress: Arc::clone(&handle.progress),
             stop: Arc::clone(&handle.stop),
+            node: parts,
         });
         let (stop, totals) = bookkeeper.run()?;
         for thread in threads {
             if thread.join().is_err() {
                 tracing::error!("a thread ended by a panic");
             }
+        }
+        if let Some(membership) = membership {
+            membership.leave();
         }
         let index = follower.map(Follower::finish);
         let seconds = started.elapsed().as_secs_f64();
@@ -294,6 +313,30 @@ impl Crawl {
             .map_err(|source| CrawlError::Io { path: layout.report(), source })?;
         Ok(CrawlEnd { stop, report, index })
     }
+}
+
+fn open_store(layout: &Layout, config: &Config) -> Result<Arc<Store>, CrawlError> {
+    let io = |path: PathBuf| move |source| CrawlError::Io { path, source };
+    std::fs::create_dir_all(&layout.root).map_err(io(layout.root.clone()))?;
+    std::fs::create_dir_all(layout.graph()).map_err(io(layout.graph()))?;
+    Ok(Arc::new(Store::open(&layout.state(), config.store_bytes())?))
+}
+
+fn write_config(layout: &Layout, config: &Config) -> Result<(), CrawlError> {
+    // Limits are of a run, not of the crawl: going on later must not stop at once again.
+    let kept = Config { limits: LimitConfig::default(), ..config.clone() };
+    write_atomically(&layout.config(), kept.to_documented_toml().as_bytes())
+        .map_err(|source| CrawlError::Io { path: layout.config(), source })
+}
+
+/// What was done so far, with this run counted.
+fn read_totals(store: &Store) -> Result<Totals, StoreError> {
+    let mut totals: Totals = match store.mark(MARK_TOTALS)? {
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(|_| StoreError::Damaged("totals"))?,
+        None => Totals::default(),
+    };
+    totals.runs += 1;
+    Ok(totals)
 }
 
 fn spawn(
@@ -353,7 +396,7 @@ fn open_writers(layout: &Layout, config: &Config, store: Arc<Store>) -> Result<C
         }
         None => None,
     };
-    Ok(Committer { store, archive, edges: EdgeLog::open(&layout.edges(), edges_end)?, follower: None })
+    Ok(Committer { store, archive, edges: EdgeLog::open(&layout.edges(), edges_end)?, follower: None, node: None })
 }
 
 fn archive_info(config: &Config) -> Vec<(String, String)> {

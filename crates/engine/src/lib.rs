@@ -13,6 +13,7 @@
 //! | [`config`] | every setting, as in `lycosa.toml` |
 //! | [`layout`] | the files of a crawl directory |
 //! | [`crawl`] | a crawl: opened, run, reported |
+//! | [`cluster`] | this node's place among others |
 //! | [`bookkeeper`] | the one thread that owns the frontier |
 //! | [`worker`] | a core's share of fetching and judging |
 //! | [`inbox`] | seeds submitted from outside, also while the crawl runs |
@@ -30,6 +31,7 @@
 
 pub mod bookkeeper;
 pub mod clock;
+pub mod cluster;
 pub mod committer;
 pub mod config;
 pub mod crawl;

@@ -158,7 +158,9 @@ impl Frontier {
 
     /// More became known about a visit that has ended.
     pub fn amend(&mut self, id: UrlId, amendment: Amendment) {
-        self.changes.amended.insert(id, amendment);
+        if self.takes_in(id.partition) {
+            self.changes.amended.insert(id, amendment);
+        }
     }
 
     /// A page to visit again, if it is the turn of one.

@@ -1,0 +1,467 @@
+//! The bookkeeper as a member of a cluster: partitions arrive, leave and are lost; links come in and go out.
+//!
+//! A commit never spans two stays of a partition: one that arrives is opened only after everything that was under way when
+//! it came has been committed. So a commit needs one epoch per partition, and what an earlier stay left behind is gone.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use lycosa_cluster::plan::{Route, route};
+use lycosa_cluster::{
+    Allocation, Batch, CrawlSettings, Event as NodeEvent, Figures, Link, LinkMode, NodeHandle, PartitionLoad,
+};
+use lycosa_frontier::{Admission, Discovered, PartitionCounts, Scope, StoreError};
+use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlKey};
+use tokio::runtime::Handle;
+
+use super::{Bookkeeper, Stop};
+use crate::cluster::Stays;
+use crate::cluster::note::Note;
+use crate::prospects::Found;
+
+/// Figures and loads are told this often.
+const REPORT_EVERY: Duration = Duration::from_millis(500);
+/// Whether pages may be requested is looked up this often; workers ask once more before each request.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// A node that leaves and is not asked for its partitions for so long is the only one.
+const ALONE_AFTER: Duration = Duration::from_secs(4);
+/// How long links that found no room are kept back at the end.
+const LAST_CHANCE: Duration = Duration::from_secs(5);
+
+/// A partition that has come and waits for the commits under way.
+struct Arrival {
+    partition: PartitionId,
+    epoch: u64,
+    planned: bool,
+    links: Vec<(u64, Batch)>,
+    /// The commit that must be durable first; none before it is cut.
+    after: Option<u64>,
+}
+
+/// A partition that is to go.
+struct Departure {
+    epoch: u64,
+    /// Nothing of it is under way any more.
+    drained: bool,
+    after: Option<u64>,
+}
+
+/// A link that found the outbox full.
+struct Waiting {
+    partition: PartitionId,
+    url: String,
+    depth: u16,
+    importance: f32,
+    note: Vec<u8>,
+}
+
+pub(super) struct Member {
+    pub(super) node: NodeHandle,
+    runtime: Handle,
+    settings: CrawlSettings,
+    /// The stay each partition had last.
+    epochs: BTreeMap<PartitionId, u64>,
+    consumed: BTreeMap<PartitionId, u64>,
+    arriving: Vec<Arrival>,
+    leaving: BTreeMap<PartitionId, Departure>,
+    overflow: VecDeque<Waiting>,
+    /// The last commit that is durable.
+    committed: Option<u64>,
+    finished: bool,
+    /// Whether a partition was ever asked back.
+    asked_to_release: bool,
+    refused: u64,
+    last_report: Instant,
+    last_asked: Option<Instant>,
+    /// Buffers used again for every link.
+    url: String,
+    note: Vec<u8>,
+}
+
+impl Member {
+    pub(super) fn new(node: NodeHandle, runtime: Handle, settings: CrawlSettings) -> Self {
+        Self {
+            node,
+            runtime,
+            settings,
+            epochs: BTreeMap::new(),
+            consumed: BTreeMap::new(),
+            arriving: Vec::new(),
+            leaving: BTreeMap::new(),
+            overflow: VecDeque::new(),
+            committed: None,
+            finished: false,
+            asked_to_release: false,
+            refused: 0,
+            last_report: Instant::now(),
+            last_asked: None,
+            url: String::new(),
+            note: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Whether more pages may be fetched: their links need room.
+    pub(super) fn has_room(&self) -> bool {
+        self.overflow.is_empty() && self.node.has_room()
+    }
+
+    /// Whether a commit may be cut: all links of what ended are on their way.
+    pub(super) fn may_commit(&self) -> bool {
+        self.overflow.is_empty()
+    }
+
+    /// Whether somebody waits for a commit.
+    pub(super) fn wants_commit(&self) -> bool {
+        self.arriving.iter().any(|arrival| arrival.after.is_none())
+            || self.leaving.values().any(|departure| departure.drained && departure.after.is_none())
+    }
+
+    pub(super) fn has_consumed(&self) -> bool {
+        !self.consumed.is_empty()
+    }
+
+    /// A commit is cut: which stays it belongs to.
+    pub(super) fn cut(&mut self, epoch: u64) -> Stays {
+        self.arriving.iter_mut().for_each(|arrival| {
+            arrival.after.get_or_insert(epoch);
+        });
+        for departure in self.leaving.values_mut().filter(|departure| departure.drained) {
+            departure.after.get_or_insert(epoch);
+        }
+        Stays { epochs: self.epochs.clone(), consumed: std::mem::take(&mut self.consumed) }
+    }
+
+    pub(super) fn commit_done(&mut self, epoch: u64) {
+        self.committed = self.committed.max(Some(epoch));
+    }
+
+    fn partition_of(&mut self, url: &str) -> PartitionId {
+        self.url.clear();
+        self.url.push_str(url);
+        let canon = CanonUrl::from_canonical(std::mem::take(&mut self.url));
+        let partition = self.settings.partitioner.partition_of(&canon);
+        self.url = canon.into_string();
+        partition
+    }
+
+    fn send(&mut self, partition: PartitionId, link: (&str, u16, f32), note: &Note) {
+        let (url, depth, importance) = link;
+        note.encode(&mut self.note);
+        let link = Link { url, depth, backlinks: 1, importance, note: &self.note };
+        if !self.overflow.is_empty() || self.node.try_send(partition, &link).is_err() {
+            let (url, note) = (url.to_owned(), self.note.clone());
+            self.overflow.push_back(Waiting { partition, url, depth, importance, note });
+        }
+    }
+
+    /// Gives the outbox what it had no room for.
+    fn drain(&mut self) {
+        while let Some(waiting) = self.overflow.front() {
+            let Waiting { partition, url, depth, importance, note } = waiting;
+            let link = Link { url, depth: *depth, backlinks: 1, importance: *importance, note };
+            if self.node.try_send(*partition, &link).is_err() {
+                return;
+            }
+            self.overflow.pop_front();
+        }
+    }
+
+    /// Says that this node is going; partitions are told to leave one after the other.
+    pub(super) fn start_leaving(&self) {
+        let node = self.node.clone();
+        self.runtime.spawn(async move { node.leave().await });
+    }
+
+    fn release(&self, partition: PartitionId, epoch: u64) {
+        let node = self.node.clone();
+        self.runtime.spawn(async move { node.release(partition, epoch).await });
+    }
+}
+
+impl Bookkeeper {
+    /// This node stops: its partitions are handed over.
+    pub(super) fn start_leaving(&self) {
+        if let Some(member) = &self.member {
+            member.start_leaving();
+        }
+    }
+
+    /// Whether the cluster has nothing left here that must be handed over first.
+    pub(super) fn has_left(&self, reason: Stop, since: Instant) -> bool {
+        let Some(member) = &self.member else { return true };
+        // Nobody is there to take anything over.
+        let alone = !member.asked_to_release && since.elapsed() > ALONE_AFTER;
+        alone || reason == Stop::Exhausted || self.frontier.partitions().next().is_none()
+    }
+
+    /// Gives links that wait a last chance to leave; false if they cannot.
+    pub(super) fn drain_links(&mut self) -> bool {
+        let Some(member) = &mut self.member else { return true };
+        let started = Instant::now();
+        while !member.may_commit() && started.elapsed() < LAST_CHANCE {
+            member.drain();
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        member.may_commit()
+    }
+
+    /// Something happened in the cluster.
+    pub(super) fn take_node_event(&mut self, event: NodeEvent, now: UnixMs) -> Result<(), StoreError> {
+        let Some(member) = &mut self.member else { return Ok(()) };
+        match event {
+            NodeEvent::Arrived { partition, epoch, planned, loaded, .. } => {
+                tracing::info!(%partition, epoch, planned, ?loaded, "a partition arrived");
+                member.arriving.retain(|arrival| arrival.partition != partition);
+                let links = Vec::new();
+                member.arriving.push(Arrival { partition, epoch, planned, links, after: None });
+            }
+            NodeEvent::Links { partition, epoch, sequence, batch } => {
+                let arrival = member.arriving.iter_mut().find(|arrival| arrival.partition == partition);
+                if let Some(arrival) = arrival {
+                    if arrival.epoch == epoch {
+                        arrival.links.push((sequence, batch));
+                    }
+                } else if member.epochs.get(&partition) == Some(&epoch) {
+                    self.take_links(partition, sequence, &batch, now)?;
+                }
+            }
+            NodeEvent::Leaving { partition, epoch } => {
+                tracing::info!(%partition, epoch, "a partition leaves");
+                member.asked_to_release = true;
+                let pending = member.arriving.len();
+                member.arriving.retain(|arrival| arrival.partition != partition);
+                if member.arriving.len() < pending {
+                    // It was never worked on.
+                    member.release(partition, epoch);
+                } else {
+                    self.frontier.leave_partition(partition);
+                    member.leaving.insert(partition, Departure { epoch, drained: false, after: None });
+                }
+            }
+            NodeEvent::Lost { partition, epoch } => {
+                member.arriving.retain(|arrival| arrival.partition != partition || arrival.epoch != epoch);
+                if member.epochs.get(&partition) == Some(&epoch) {
+                    tracing::info!(%partition, epoch, "a partition is gone");
+                    member.leaving.remove(&partition);
+                    member.consumed.remove(&partition);
+                    self.frontier.close_partition(partition);
+                }
+            }
+            NodeEvent::Finished => member.finished = true,
+        }
+        Ok(())
+    }
+
+    /// The seeds of the crawl, as they are now: what is within scope may depend on them.
+    pub(super) fn take_seeds(&self, seeds: &[CanonUrl]) {
+        match Scope::new(self.context.config.scope_options(), seeds) {
+            Ok(scope) => self.context.set_scope(scope),
+            Err(error) => tracing::error!(%error, "the scope cannot be widened"),
+        }
+    }
+
+    /// Does what is due: opens what has come, lets go what is done with, sends what waits, tells where things stand.
+    pub(super) fn tend_partitions(&mut self, now: UnixMs) -> Result<(), StoreError> {
+        let settled = self.is_settled();
+        let Some(member) = &mut self.member else { return Ok(()) };
+        member.drain();
+        let committed = member.committed;
+        let durable = |after: Option<u64>| match after {
+            Some(after) => committed >= Some(after),
+            None => settled,
+        };
+        let (ready, waiting) =
+            std::mem::take(&mut member.arriving).into_iter().partition(|arrival| durable(arrival.after));
+        member.arriving = waiting;
+        let ready: Vec<Arrival> = ready;
+        self.let_go(durable);
+        for arrival in ready {
+            self.open_partition(arrival, now)?;
+        }
+        self.ask_for_leave(now);
+        self.report_loads();
+        Ok(())
+    }
+
+    /// Nothing is under way to the disk or the logs.
+    fn is_settled(&self) -> bool {
+        let nothing_taken_in = self.member.as_ref().is_none_or(|member| !member.has_consumed());
+        self.committing == 0 && self.ended.is_empty() && !self.frontier.has_changes() && nothing_taken_in
+    }
+
+    fn open_partition(&mut self, arrival: Arrival, now: UnixMs) -> Result<(), StoreError> {
+        let Arrival { partition, epoch, planned, links, .. } = arrival;
+        self.frontier.open_partition(partition, epoch, planned, now)?;
+        if let Some(member) = &mut self.member {
+            member.epochs.insert(partition, epoch);
+            member.leaving.remove(&partition);
+            member.last_asked = None;
+        }
+        for (sequence, batch) in links {
+            self.take_links(partition, sequence, &batch, now)?;
+        }
+        Ok(())
+    }
+
+    /// Partitions that leave go once nothing of theirs is under way and all of it is durable.
+    fn let_go(&mut self, durable: impl Fn(Option<u64>) -> bool) {
+        let Some(member) = &mut self.member else { return };
+        if member.leaving.is_empty() {
+            return;
+        }
+        for counts in self.frontier.partitions().filter(|counts| counts.leaving && counts.leased == 0) {
+            if let Some(departure) = member.leaving.get_mut(&counts.partition) {
+                departure.drained = true;
+            }
+        }
+        let gone: Vec<(PartitionId, u64)> = member
+            .leaving
+            .iter()
+            .filter(|(_, departure)| departure.drained && durable(departure.after))
+            .map(|(partition, departure)| (*partition, departure.epoch))
+            .collect();
+        for (partition, epoch) in gone {
+            member.leaving.remove(&partition);
+            self.frontier.close_partition(partition);
+            member.release(partition, epoch);
+        }
+    }
+
+    /// Asks the node what may be fetched.
+    fn ask_for_leave(&mut self, now: UnixMs) {
+        let Some(member) = &mut self.member else { return };
+        if member.last_asked.is_some_and(|at| at.elapsed() < ASK_EVERY) {
+            return;
+        }
+        member.last_asked = Some(Instant::now());
+        let open: Vec<PartitionCounts> = self.frontier.partitions().collect();
+        for PartitionCounts { partition, epoch, .. } in open {
+            self.frontier.set_leasing(partition, member.node.may_fetch(partition, epoch), now);
+        }
+    }
+
+    fn report_loads(&mut self) {
+        let settled = self.is_settled() && self.held.is_empty();
+        let under_way: usize = self.workers.iter().map(|slot| slot.in_flight).sum();
+        let Some(member) = &mut self.member else { return };
+        if member.last_report.elapsed() < REPORT_EVERY {
+            return;
+        }
+        member.last_report = Instant::now();
+        let settled = settled && member.overflow.is_empty();
+        let loads: Vec<PartitionLoad> = self
+            .frontier
+            .partitions()
+            .map(|counts| PartitionLoad {
+                partition: counts.partition,
+                epoch: counts.epoch,
+                weight: 1 + counts.waiting,
+                // Until it is durable it may have to be done again.
+                idle: settled && counts.waiting == 0 && counts.leased == 0,
+            })
+            .collect();
+        let figures = Figures {
+            pages: self.totals.pages,
+            bytes: self.totals.received_bytes,
+            queued: self.frontier.counts().waiting,
+            pages_per_minute: (self.rate.pages_per_s * 60.0) as u64,
+            ..Figures::default()
+        };
+        let load_percent = (under_way * 100 / self.concurrency.max(1)).min(100) as u8;
+        member.node.report(load_percent, figures, &loads);
+    }
+
+    /// Links from other nodes, for a partition that is open here.
+    fn take_links(
+        &mut self,
+        partition: PartitionId,
+        sequence: u64,
+        batch: &Batch,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        if !self.frontier.takes_in(partition) {
+            // Not taken in, so not counted as taken in: whoever has the partition next reads them.
+            return Ok(());
+        }
+        for link in batch.links.iter() {
+            let note = if link.note.is_empty() { Some(Note::default()) } else { Note::decode(link.note) };
+            let Some((note, key)) = note.and_then(|note| Some((note, self.check_link(partition, link.url)?)))
+            else {
+                if let Some(member) = &mut self.member {
+                    member.refused += 1;
+                    tracing::debug!(url = link.url, "a link is refused");
+                }
+                continue;
+            };
+            let found = Found { depth: link.depth, seed: note.seed, relevance: note.relevance };
+            let mut signals = self.prospects.signals(link.url, key, found);
+            signals.importance = signals.importance.max(link.importance);
+            signals.backlinks = signals.backlinks.max(link.backlinks);
+            let (url, redirects, found_on) = (link.url, note.redirects, note.found_on);
+            let discovered = Discovered { url, key, redirects, found_on, signals };
+            let admission = self.frontier.admit_to(partition, discovered, now)?;
+            self.count_admission(admission, &discovered)?;
+        }
+        if let Some(member) = &mut self.member {
+            member.consumed.insert(partition, sequence);
+        }
+        Ok(())
+    }
+
+    /// The key of a link from outside, if it is a URL of this partition.
+    fn check_link(&mut self, partition: PartitionId, url: &str) -> Option<UrlKey> {
+        CanonUrl::parse(url, &self.context.config.urls).ok().filter(|_| url.starts_with("http"))?;
+        let member = self.member.as_mut()?;
+        (member.partition_of(url) == partition).then(|| UrlKey::of(url))
+    }
+
+    /// Sends a URL that was found here to its owner. Returns its partition if that is open here: then it is not sent.
+    pub(super) fn send_elsewhere(
+        &mut self,
+        url: &str,
+        found: Found,
+        (redirects, found_on): (u8, Option<UrlId>),
+        importance: f32,
+    ) -> Option<PartitionId> {
+        let member = self.member.as_mut()?;
+        let partition = member.partition_of(url);
+        let here = self.frontier.takes_in(partition);
+        match route(member.settings.allocation, member.settings.links, here) {
+            Route::Local => return Some(partition),
+            Route::Send => {
+                let note = Note { seed: found.seed, redirects, relevance: found.relevance, found_on };
+                member.send(partition, (url, found.depth, importance), &note);
+            }
+            Route::Drop | Route::Cross => self.totals.count_rejected("elsewhere"),
+        }
+        None
+    }
+
+    /// What became of a URL that was to be taken in.
+    pub(super) fn count_admission(
+        &mut self,
+        admission: Admission,
+        found: &Discovered<'_>,
+    ) -> Result<(), StoreError> {
+        match admission {
+            Admission::Queued => self.totals.accepted += 1,
+            // Another link to it may say more about its topic.
+            Admission::SeenBefore if found.signals.relevance > 0.0 => {
+                self.frontier.raise(found.key.low(), &found.signals)?;
+            }
+            Admission::SeenBefore | Admission::Elsewhere => {}
+            Admission::QueryBudget => self.totals.count_rejected("query-budget"),
+        }
+        Ok(())
+    }
+}
+
+/// What the engine can do of what a crawl may be set to.
+pub(crate) fn is_supported(settings: &CrawlSettings) -> bool {
+    settings.allocation != Allocation::Independent && settings.links != LinkMode::Cross
+}
