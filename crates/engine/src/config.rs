@@ -124,11 +124,20 @@ pub struct ArchiveConfig {
     pub compression: ArchiveCompression,
     pub segment_bytes: u64,
     pub revisits: bool,
+    pub central: String,
+    pub central_endpoint: String,
 }
 
 impl Default for ArchiveConfig {
     fn default() -> Self {
-        Self { enabled: true, compression: ArchiveCompression::Gzip, segment_bytes: 1 << 30, revisits: true }
+        Self {
+            enabled: true,
+            compression: ArchiveCompression::Gzip,
+            segment_bytes: 1 << 30,
+            revisits: true,
+            central: String::new(),
+            central_endpoint: String::new(),
+        }
     }
 }
 

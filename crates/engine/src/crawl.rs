@@ -29,6 +29,7 @@ use crate::near::NearTable;
 use crate::prospects::{Found, Prospects};
 use crate::refresher::Refresher;
 use crate::report::{REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
+use crate::shipping::{Shipping, ShippingError};
 use crate::totals::{Progress, Totals};
 use crate::{clock, rules, worker};
 
@@ -57,6 +58,8 @@ pub enum CrawlError {
     Pattern(#[from] PatternError),
     #[error(transparent)]
     Index(#[from] IndexingError),
+    #[error(transparent)]
+    Shipping(#[from] ShippingError),
     #[error("{0} holds a crawl of its own; give the node another directory")]
     NotANode(PathBuf),
     #[error("{0} belongs to a node of a cluster; use `lycosa node` there, or another directory")]
@@ -242,6 +245,11 @@ impl Crawl {
             true => Some(Follower::start(&layout, &config, Arc::clone(&store))?),
             false => None,
         };
+        let name = node.as_ref().map(|node| node.node().name());
+        let shipping = match config.archive.enabled && !config.archive.central.is_empty() {
+            true => Some(Shipping::start(&layout, &config.archive, name)?),
+            false => None,
+        };
         committer.follower = follower.as_ref().map(Follower::inbox);
         let (batches, batches_out) = sync_channel(1);
         let commit_events = events_in.clone();
@@ -279,6 +287,11 @@ impl Crawl {
             membership.leave();
         }
         let index = follower.map(Follower::finish);
+        if let Some(shipped) = shipping.map(|shipping| shipping.finish(stop == Stop::Exhausted))
+            && shipped.left > 0
+        {
+            tracing::warn!(left = shipped.left, "not all of the archive is in the central one yet");
+        }
         let seconds = started.elapsed().as_secs_f64();
         let (cpu_s, peak_rss_bytes) = process_figures();
         let progress = handle.progress();

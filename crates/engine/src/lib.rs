@@ -25,6 +25,7 @@
 //! | [`rules`] | robots.txt: fetched, remembered, asked |
 //! | [`committer`] | group commit: archive, then state |
 //! | [`indexing`] | the full-text index, fed from commits or from the archive |
+//! | [`shipping`] | sealed segments on their way to the central archive |
 //! | [`totals`], [`report`] | what a crawl did, in figures |
 //! | [`reader`] | a crawl directory, read |
 //! | [`why`] | what happened to one URL, and why |
@@ -46,6 +47,7 @@ pub mod reader;
 pub mod refresher;
 pub mod report;
 pub mod rules;
+pub mod shipping;
 pub mod totals;
 pub mod why;
 pub mod worker;
