@@ -6,11 +6,13 @@
 //! | [`state`] | the store as the cluster sees it: partitions with positions |
 //! | [`commit`] | a commit that goes to the logs of partitions first, then to disk |
 //! | [`note`] | what travels with a link besides its URL |
+//! | [`archive_number`] | whose archive a page lies in |
 //! | [`briefing`] | what all nodes must know before they crawl: settings and seeds |
 //!
 //! Content-seen and near-duplicate tables are per node: two nodes that fetch the same content under different hosts do
 //! not learn of each other's.
 
+pub mod archive_number;
 pub mod briefing;
 pub mod commit;
 pub mod note;

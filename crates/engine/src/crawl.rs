@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use foldhash::HashSet;
 use lycosa_archive::{Archive, ArchiveError, ArchiveOptions, DurableEnd};
+use lycosa_cluster::BusError;
 use lycosa_fetch::{Shared, TlsSetupError};
 use lycosa_frontier::scope::PatternError;
 use lycosa_frontier::store::Mark;
@@ -37,6 +38,8 @@ use crate::{clock, rules, worker};
 pub(crate) const MARK_SEEDS: &str = "seeds";
 /// The id of the cluster's crawl that this directory is a node's working copy of.
 const MARK_NODE: &str = "node";
+/// The number of this node's archive.
+const MARK_ARCHIVE_NUMBER: &str = "archive-number";
 
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
@@ -62,8 +65,14 @@ pub enum CrawlError {
     Shipping(#[from] ShippingError),
     #[error("{0} holds a crawl of its own; give the node another directory")]
     NotANode(PathBuf),
+    #[error("{0} belongs to a node of another crawl of that name; give the node another directory")]
+    OtherCrawl(PathBuf),
     #[error("{0} belongs to a node of a cluster; use `lycosa node` there, or another directory")]
     IsANode(PathBuf),
+    #[error("the crawl has {0} archives already, one for each directory of a node; no more are possible")]
+    TooManyArchives(u32),
+    #[error(transparent)]
+    Bus(#[from] BusError),
     #[error("the crawl is set to {0}, which nodes cannot do; make it with other settings")]
     Unsupported(String),
     #[error("the crawl stopped because it could not save its work: {0}")]
@@ -149,7 +158,7 @@ impl Crawl {
         write_config(&layout, &config)?;
         let mut totals = read_totals(&store)?;
         let clean = store.mark(MARK_CLEAN)?.is_none_or(|mark| mark == [1]);
-        let committer = open_writers(&layout, &config, Arc::clone(&store))?;
+        let committer = open_writers(&layout, &config, Arc::clone(&store), 1)?;
         let product = config.agent.product.clone();
         let read_rules: lycosa_frontier::frontier::ReadRules =
             Box::new(move |_, record| rules::from_record(record, &product));
@@ -390,12 +399,18 @@ pub(crate) fn seeds_mark(seeds: &[CanonUrl]) -> Vec<u8> {
     names.join("\n").into_bytes()
 }
 
-fn open_writers(layout: &Layout, config: &Config, store: Arc<Store>) -> Result<Committer, CrawlError> {
+fn open_writers(
+    layout: &Layout,
+    config: &Config,
+    store: Arc<Store>,
+    first_segment: u32,
+) -> Result<Committer, CrawlError> {
     let archive = if config.archive.enabled {
         let options = ArchiveOptions {
             rotate_bytes: config.archive.segment_bytes,
             compression: compression(config.archive.compression),
             info: archive_info(config),
+            first_segment,
             ..ArchiveOptions::default()
         };
         Some(Archive::open_at(&layout.archive(), options, archive_end(&store)?)?)

@@ -6,12 +6,14 @@ use std::sync::mpsc::channel;
 use lycosa_cluster::{Bus, NodeHandle};
 use lycosa_fetch::Shared;
 use lycosa_frontier::store::Mark;
-use lycosa_frontier::{Frontier, PrintTable, Scope, Store};
-use lycosa_types::PartitionId;
+use lycosa_frontier::{Frontier, PrintTable, Scope, Store, StoreError};
 
-use super::{Crawl, CrawlError, Handle, MARK_NODE, MARK_SEEDS, open_writers, read_totals, write_config};
+use super::{
+    Crawl, CrawlError, Handle, MARK_ARCHIVE_NUMBER, MARK_NODE, MARK_SEEDS, open_writers, read_totals,
+    write_config,
+};
 use crate::bookkeeper::{MARK_CLEAN, is_supported};
-use crate::cluster::{Joining, Seat};
+use crate::cluster::{Joining, Seat, archive_number};
 use crate::config::Config;
 use crate::judge::JudgeContext;
 use crate::layout::Layout;
@@ -41,15 +43,21 @@ impl Crawl {
         config.partitions.by = settings.partitioner.granularity;
         config.check()?;
         let store = super::open_store(&layout, &config)?;
-        own(&store, &layout, settings.id, settings.partitioner.partitions)?;
+        own(&store, &layout, settings.id)?;
         write_config(&layout, &config)?;
         let totals = read_totals(&store)?;
-        let committer = open_writers(&layout, &config, Arc::clone(&store))?;
+        let archive = archive_number(&store, &joining)?;
+        let first_segment = archive_number::first_segment(archive);
+        let committer = open_writers(&layout, &config, Arc::clone(&store), first_segment)?;
         let product = config.agent.product.clone();
         let read_rules: lycosa_frontier::frontier::ReadRules =
             Box::new(move |_, record| rules::from_record(record, &product));
         let mut frontier = Frontier::of_node(config.frontier_options(), Arc::clone(&store), read_rules)?;
-        let marks: Vec<Mark> = vec![(MARK_NODE, settings.id.to_be_bytes().to_vec()), (MARK_CLEAN, vec![0])];
+        let marks: Vec<Mark> = vec![
+            (MARK_NODE, settings.id.to_be_bytes().to_vec()),
+            (MARK_ARCHIVE_NUMBER, archive.to_be_bytes().to_vec()),
+            (MARK_CLEAN, vec![0]),
+        ];
         let changes = frontier.take_changes();
         store.commit(&[], &changes, &marks)?;
         frontier.committed(changes.epoch);
@@ -78,17 +86,22 @@ impl Crawl {
     }
 }
 
-/// Makes sure that the directory is a node's, and of this crawl: a copy of another one is worthless.
-fn own(store: &Store, layout: &Layout, id: u64, partitions: u16) -> Result<(), CrawlError> {
+/// The number of this directory's archive: the one it has, or a new one.
+fn archive_number<B: Bus>(store: &Store, joining: &Joining<B>) -> Result<u32, CrawlError> {
+    if let Some(mark) = store.mark(MARK_ARCHIVE_NUMBER)? {
+        let bytes = <[u8; 4]>::try_from(mark).map_err(|_| StoreError::Damaged("archive number"))?;
+        return Ok(u32::from_be_bytes(bytes));
+    }
+    let taking = archive_number::take(&joining.bus, joining.node.node.name());
+    let number = joining.runtime.block_on(taking)?;
+    number.ok_or(CrawlError::TooManyArchives(archive_number::MAX_ARCHIVES))
+}
+
+/// Makes sure that the directory is a node's, and of this crawl: its copy of another one is worthless, but its archive is not.
+fn own(store: &Store, layout: &Layout, id: u64) -> Result<(), CrawlError> {
     match store.mark(MARK_NODE)? {
         Some(mark) if mark == id.to_be_bytes() => Ok(()),
-        Some(_) => {
-            tracing::warn!(dir = %layout.root.display(), "the copy of another crawl is forgotten");
-            for partition in 0..partitions {
-                store.clear_partition(PartitionId(partition))?;
-            }
-            Ok(())
-        }
+        Some(_) => Err(CrawlError::OtherCrawl(layout.root.clone())),
         None if store.mark(MARK_SEEDS)?.is_some() => Err(CrawlError::NotANode(layout.root.clone())),
         None => Ok(()),
     }
