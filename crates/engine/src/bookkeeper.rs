@@ -52,8 +52,14 @@ pub const MARK_SWEEP: &str = "sweep";
 /// What reaches the bookkeeper.
 #[derive(Debug)]
 pub enum Event {
-    Finished { worker: usize, batch: Vec<Finished> },
-    Committed { epoch: u64, archived_bytes: u64 },
+    Finished {
+        worker: usize,
+        batch: Vec<Finished>,
+    },
+    Committed {
+        epoch: u64,
+        archived_bytes: u64,
+    },
     CommitFailed(CommitError),
     /// The node tells something.
     Cluster(lycosa_cluster::Event),

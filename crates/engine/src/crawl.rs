@@ -236,8 +236,7 @@ impl Crawl {
         committer.node = seat.as_ref().map(Seat::committer);
         let node = seat.as_ref().map(|seat| seat.node.clone());
         let parts = seat.as_ref();
-        let parts =
-            parts.map(|seat| (seat.node.clone(), seat.runtime.clone(), seat.settings.clone()));
+        let parts = parts.map(|seat| (seat.node.clone(), seat.runtime.clone(), seat.settings.clone()));
         let membership = seat.map(|seat| seat.attend(events_in.clone()));
         for number in 0..config.workers() {
             let (leases, inbox) = tokio::sync::mpsc::unbounded_channel();
@@ -424,7 +423,13 @@ fn open_writers(
         }
         None => None,
     };
-    Ok(Committer { store, archive, edges: EdgeLog::open(&layout.edges(), edges_end)?, follower: None, node: None })
+    Ok(Committer {
+        store,
+        archive,
+        edges: EdgeLog::open(&layout.edges(), edges_end)?,
+        follower: None,
+        node: None,
+    })
 }
 
 fn archive_info(config: &Config) -> Vec<(String, String)> {

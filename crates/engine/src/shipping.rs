@@ -81,8 +81,9 @@ impl Shipping {
         let prefix = node.map_or_else(String::new, |node| format!("{node}/"));
         let run = Run { shipper, archive: layout.archive(), prefix, orders: Arc::clone(&orders) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let thread =
-            std::thread::Builder::new().name("shipping".to_owned()).spawn(move || runtime.block_on(run.run()))?;
+        let thread = std::thread::Builder::new()
+            .name("shipping".to_owned())
+            .spawn(move || runtime.block_on(run.run()))?;
         Ok(Self { orders, thread })
     }
 

@@ -311,10 +311,8 @@ impl Frontier {
         let Some(host) = self.hosts.get_mut(index as usize) else {
             return;
         };
-        if matches!(
-            host.place,
-            Place::Waiting | Place::Ready | Place::AtGate | Place::Paused | Place::Closed
-        ) {
+        if matches!(host.place, Place::Waiting | Place::Ready | Place::AtGate | Place::Paused | Place::Closed)
+        {
             return;
         }
         host.place = if !host.has_entries() {

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use lycosa_cluster::node::{join, read_settings};
-use lycosa_cluster::{Allocation, CrawlName, CrawlSettings, Credentials, LinkMode, NatsBus, NatsOptions, NodeId};
+use lycosa_cluster::{
+    Allocation, CrawlName, CrawlSettings, Credentials, LinkMode, NatsBus, NatsOptions, NodeId,
+};
 use lycosa_engine::Config;
 use lycosa_engine::cluster::Briefing;
 use tokio::runtime::Runtime;

@@ -11,6 +11,8 @@ use crate::committer::{Batch, CommitError};
 
 /// A commit is started at least this often while there is something to commit.
 const COMMIT_EVERY: Duration = Duration::from_millis(100);
+/// The same in a cluster, where a commit is a synced record in the log of every partition that changed.
+const COMMIT_EVERY_IN_CLUSTER: Duration = Duration::from_millis(300);
 /// Ended visits that start a commit before its time.
 const COMMIT_VISITS: usize = 1024;
 
@@ -18,7 +20,8 @@ impl Bookkeeper {
     /// Starts a commit if it is time for one and none is under way.
     pub(super) fn commit_if_due(&mut self) -> Result<(), CommitError> {
         let waiting = self.ended.len();
-        let mut due = waiting >= COMMIT_VISITS || self.last_commit.elapsed() >= COMMIT_EVERY;
+        let every = if self.member.is_some() { COMMIT_EVERY_IN_CLUSTER } else { COMMIT_EVERY };
+        let mut due = waiting >= COMMIT_VISITS || self.last_commit.elapsed() >= every;
         let mut nothing = waiting == 0 && !self.frontier.has_changes() && self.mailbox.mark.is_none();
         if let Some(member) = &self.member {
             due = (due || member.wants_commit()) && member.may_commit();

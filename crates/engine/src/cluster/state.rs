@@ -161,7 +161,10 @@ mod tests {
         state.apply(a, &[put("x", "1"), put("x", "2"), put("y", "3")], Some(at)).unwrap();
         state.apply(b, &[put("x", "9")], Some(at)).unwrap();
         assert_eq!(state.position(a).unwrap(), Some(at));
-        assert_eq!(pairs(&state, a), [(b"\x01x".to_vec(), b"2".to_vec()), (b"\x01y".to_vec(), b"3".to_vec())]);
+        assert_eq!(
+            pairs(&state, a),
+            [(b"\x01x".to_vec(), b"2".to_vec()), (b"\x01y".to_vec(), b"3".to_vec())]
+        );
         state.clear(a).unwrap();
         assert_eq!(state.position(a).unwrap(), None);
         assert!(pairs(&state, a).is_empty());

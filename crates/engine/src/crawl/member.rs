@@ -30,11 +30,7 @@ impl Crawl {
 
     /// Joins a cluster's crawl with `layout` as this node's own directory. What it holds from an earlier stay is used
     /// again as far as it connects. The node is started: run the crawl soon.
-    pub fn join<B: Bus>(
-        layout: Layout,
-        mut config: Config,
-        joining: Joining<B>,
-    ) -> Result<Self, CrawlError> {
+    pub fn join<B: Bus>(layout: Layout, mut config: Config, joining: Joining<B>) -> Result<Self, CrawlError> {
         let settings = joining.node.settings.clone();
         if !is_supported(&settings) || settings.partitioner.seed != 0 {
             return Err(CrawlError::Unsupported(format!("{settings:?}")));

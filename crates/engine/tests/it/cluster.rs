@@ -111,7 +111,12 @@ impl Cluster {
 
     fn check_no_repeats(&self) {
         let repeats = self.repeats();
-        assert!(repeats.is_empty(), "{} repeats: {:?}", repeats.len(), repeats.iter().take(5).collect::<Vec<_>>());
+        assert!(
+            repeats.is_empty(),
+            "{} repeats: {:?}",
+            repeats.len(),
+            repeats.iter().take(5).collect::<Vec<_>>()
+        );
     }
 }
 

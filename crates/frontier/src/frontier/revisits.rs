@@ -102,7 +102,9 @@ impl Frontier {
         let partitions = self.options.partitioner.partitions;
         // Each partition gets its share of the room, so that none hides another.
         let room = (MOST_PENDING - self.revisits.pending).div_ceil(usize::from(partitions.max(1))).max(4);
-        for partition in (0..partitions).filter(|&number| self.takes_in(PartitionId(number))).collect::<Vec<_>>() {
+        for partition in
+            (0..partitions).filter(|&number| self.takes_in(PartitionId(number))).collect::<Vec<_>>()
+        {
             let due: Vec<UrlId> = self
                 .store
                 .due(PartitionId(partition), now)

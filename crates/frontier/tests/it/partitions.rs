@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use lycosa_frontier::store::{Operation, Operations, PartitionWrite};
 use lycosa_frontier::{
-    Admission, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd, Politeness, Signals, Store,
+    Admission, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd, Politeness, Signals,
+    Store,
 };
 use lycosa_types::{CanonRules, CanonUrl, Outcome, PartitionId, Partitioner, UnixMs, UrlState};
 use proptest::prelude::*;

@@ -53,9 +53,9 @@ pub struct NodeStatus {
 
 pub fn look(args: &NatsArgs) -> Result<ClusterStatus> {
     let connection = args.connect()?;
-    let (settings, _) = connection
-        .look()?
-        .with_context(|| format!("there is no crawl {}; `lycosa crawl --nats` makes one", connection.crawl))?;
+    let (settings, _) = connection.look()?.with_context(|| {
+        format!("there is no crawl {}; `lycosa crawl --nats` makes one", connection.crawl)
+    })?;
     let partitions = settings.partitioner.partitions;
     let (beats, table, finished) = connection.runtime.block_on(async {
         let finished = connection.bus.get(FINISHED_KEY).await?.is_some();
