@@ -10,7 +10,7 @@ use lycosa_frontier::{Frontier, PrintTable, Scope, Store, StoreError};
 
 use super::{
     Crawl, CrawlError, Handle, MARK_ARCHIVE_NUMBER, MARK_NODE, MARK_SEEDS, open_writers, read_totals,
-    write_config,
+    seeds_mark, write_config,
 };
 use crate::bookkeeper::{MARK_CLEAN, is_supported};
 use crate::cluster::{Joining, Seat, archive_number};
@@ -52,6 +52,8 @@ impl Crawl {
         let marks: Vec<Mark> = vec![
             (MARK_NODE, settings.id.to_be_bytes().to_vec()),
             (MARK_ARCHIVE_NUMBER, archive.to_be_bytes().to_vec()),
+            // For those who ask why a URL is in scope; the seeds in force lie on the bus.
+            (MARK_SEEDS, seeds_mark(&joining.seeds)),
             (MARK_CLEAN, vec![0]),
         ];
         let changes = frontier.take_changes();

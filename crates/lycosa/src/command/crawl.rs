@@ -101,9 +101,13 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
 /// Makes a crawl in a cluster, unless it is there, gives it seeds, and takes part in it.
 fn in_cluster(args: &CrawlArgs, layout: Layout, config: &Config, seeds: &[CanonUrl]) -> Result<Exit> {
     let connection = args.nats.connect()?;
-    let (settings, briefing) = connection.make(config, args.allocation.into(), args.links.into())?;
+    let (settings, mut briefing) = connection.make(config, args.allocation.into(), args.links.into())?;
     if !seeds.is_empty() {
         submit::to_cluster(&connection, &settings, &briefing.config, seeds)?;
+        // The seeds decide what is within scope: from the beginning, here too.
+        if let Some((_, now)) = connection.look()? {
+            briefing = now;
+        }
     }
     // What is on the bus wins; what was typed here holds here.
     let config = args.settings.over(briefing.config.clone())?;
