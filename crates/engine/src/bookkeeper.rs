@@ -8,6 +8,7 @@ mod mail;
 mod member;
 mod pictures;
 mod progress;
+mod routing;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,11 +23,12 @@ use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{Frontier, Lease, Store};
 use lycosa_page::MirrorDetector;
-use lycosa_types::{CanonUrl, UrlKey};
+use lycosa_types::{CanonUrl, PartitionId, UrlKey};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::clock;
+use crate::cluster::custody::LostArchive;
 use crate::committer::{Batch, CommitError, Ended};
 use crate::config::LimitConfig;
 use crate::judge::{JudgeContext, Judged};
@@ -63,6 +65,8 @@ pub enum Event {
     CommitFailed(CommitError),
     /// The node tells something.
     Cluster(lycosa_cluster::Event),
+    /// Archives that are lost, for a partition that arrives next.
+    LostArchives(PartitionId, Vec<LostArchive>),
     /// The seeds of the cluster's crawl, as they are now.
     Seeds(Vec<CanonUrl>),
 }

@@ -7,6 +7,7 @@
 //! | [`commit`] | a commit that goes to the logs of partitions first, then to disk |
 //! | [`note`] | what travels with a link besides its URL |
 //! | [`archive_number`] | whose archive a page lies in |
+//! | [`custody`] | which archived pages are safe, and which are lost with a node |
 //! | [`briefing`] | what all nodes must know before they crawl: settings and seeds |
 //!
 //! Content-seen and near-duplicate tables are per node: two nodes that fetch the same content under different hosts do
@@ -15,6 +16,7 @@
 pub mod archive_number;
 pub mod briefing;
 pub mod commit;
+pub mod custody;
 pub mod note;
 pub mod seat;
 pub mod state;

@@ -237,7 +237,8 @@ impl Crawl {
         let node = seat.as_ref().map(|seat| seat.node.clone());
         let parts = seat.as_ref();
         let parts = parts.map(|seat| (seat.node.clone(), seat.runtime.clone(), seat.settings.clone()));
-        let membership = seat.map(|seat| seat.attend(events_in.clone()));
+        let central = config.archive.enabled && !config.archive.central.is_empty();
+        let (membership, tell) = seat.map(|seat| seat.attend(events_in.clone(), central)).unzip();
         for number in 0..config.workers() {
             let (leases, inbox) = tokio::sync::mpsc::unbounded_channel();
             workers.push(leases);
@@ -254,8 +255,8 @@ impl Crawl {
             false => None,
         };
         let name = node.as_ref().map(|node| node.node().name());
-        let shipping = match config.archive.enabled && !config.archive.central.is_empty() {
-            true => Some(Shipping::start(&layout, &config.archive, name)?),
+        let shipping = match central {
+            true => Some(Shipping::start(&layout, &config.archive, name, tell)?),
             false => None,
         };
         committer.follower = follower.as_ref().map(Follower::inbox);
@@ -295,7 +296,8 @@ impl Crawl {
             membership.leave();
         }
         let index = follower.map(Follower::finish);
-        if let Some(shipped) = shipping.map(|shipping| shipping.finish(stop == Stop::Exhausted))
+        if let Some(shipped) =
+            shipping.map(|shipping| shipping.finish(stop == Stop::Exhausted || node.is_some()))
             && shipped.left > 0
         {
             tracing::warn!(left = shipped.left, "not all of the archive is in the central one yet");

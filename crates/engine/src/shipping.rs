@@ -15,6 +15,8 @@ use lycosa_cluster::{S3Options, Shipper};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
+use crate::cluster::custody::{Range, ranges};
+use crate::cluster::seat::TellSafe;
 use crate::config::ArchiveConfig;
 use crate::layout::Layout;
 
@@ -65,12 +67,20 @@ struct Run {
     archive: PathBuf,
     /// The start of names in the central archive; empty on one machine.
     prefix: String,
+    tell: Option<TellSafe>,
+    /// What was told last.
+    told: Vec<Range>,
     orders: Arc<Orders>,
 }
 
 impl Shipping {
-    /// Ships the segments of a crawl. `node` keeps those of several nodes apart.
-    pub fn start(layout: &Layout, config: &ArchiveConfig, node: Option<&str>) -> Result<Self, ShippingError> {
+    /// Ships the segments of a crawl. `node` keeps those of several nodes apart; `tell` tells them what is safe.
+    pub fn start(
+        layout: &Layout,
+        config: &ArchiveConfig,
+        node: Option<&str>,
+        tell: Option<TellSafe>,
+    ) -> Result<Self, ShippingError> {
         let options = S3Options {
             endpoint: Some(config.central_endpoint.clone()).filter(|endpoint| !endpoint.is_empty()),
             allow_http: config.central_endpoint.starts_with("http://"),
@@ -79,7 +89,8 @@ impl Shipping {
         let shipper = Shipper::open(&config.central, &options, &layout.shipped())?;
         let orders = Arc::new(Orders::default());
         let prefix = node.map_or_else(String::new, |node| format!("{node}/"));
-        let run = Run { shipper, archive: layout.archive(), prefix, orders: Arc::clone(&orders) };
+        let (archive, told) = (layout.archive(), Vec::new());
+        let run = Run { shipper, archive, prefix, tell, told, orders: Arc::clone(&orders) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let thread = std::thread::Builder::new()
             .name("shipping".to_owned())
@@ -111,6 +122,7 @@ impl Run {
                 round = self.ship_sealed() => round,
                 () = stopped => return self.count(),
             };
+            self.tell_safe().await;
             let rest = match round {
                 Ok(()) if last => return self.count(),
                 Ok(()) => {
@@ -146,6 +158,20 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Tells which segments are safe, if that has changed.
+    async fn tell_safe(&mut self) {
+        let Some(tell) = &self.tell else { return };
+        let found = segments(&self.archive).unwrap_or_default();
+        let safe = found.iter().filter(|segment| {
+            let name = format!("{}{}", self.prefix, segment.name);
+            self.shipper.ledger().get(&name).is_some()
+        });
+        let safe = ranges(&safe.map(|segment| segment.number).collect());
+        if safe != self.told && tell(safe.clone()).await {
+            self.told = safe;
+        }
     }
 
     /// What is sealed: each segment's index, then the segment, so that a segment that is there can be read.

@@ -55,6 +55,7 @@ impl Bookkeeper {
                 }
                 Event::CommitFailed(error) => return Err(error),
                 Event::Cluster(event) => self.take_node_event(event, now)?,
+                Event::LostArchives(partition, lost) => self.note_lost(partition, lost),
                 Event::Seeds(seeds) => self.take_seeds(&seeds),
             }
             next = self.events.try_recv().ok();

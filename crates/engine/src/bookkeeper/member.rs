@@ -6,18 +6,17 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use lycosa_cluster::plan::{Route, route};
 use lycosa_cluster::{
     Allocation, Batch, CrawlSettings, Event as NodeEvent, Figures, Link, LinkMode, NodeHandle, PartitionLoad,
 };
-use lycosa_frontier::{Admission, Discovered, PartitionCounts, Scope, StoreError};
-use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlKey};
+use lycosa_frontier::{PartitionCounts, Scope, StoreError};
+use lycosa_types::{CanonUrl, PartitionId, UnixMs};
 use tokio::runtime::Handle;
 
 use super::{Bookkeeper, Stop};
 use crate::cluster::Stays;
+use crate::cluster::custody::{LostArchive, is_lost};
 use crate::cluster::note::Note;
-use crate::prospects::Found;
 
 /// Figures and loads are told this often.
 const REPORT_EVERY: Duration = Duration::from_millis(500);
@@ -59,19 +58,21 @@ struct Waiting {
 pub(super) struct Member {
     pub(super) node: NodeHandle,
     runtime: Handle,
-    settings: CrawlSettings,
+    pub(super) settings: CrawlSettings,
     /// The stay each partition had last.
     epochs: BTreeMap<PartitionId, u64>,
-    consumed: BTreeMap<PartitionId, u64>,
+    pub(super) consumed: BTreeMap<PartitionId, u64>,
     arriving: Vec<Arrival>,
     leaving: BTreeMap<PartitionId, Departure>,
     overflow: VecDeque<Waiting>,
+    /// Archives that are lost, for partitions that have not been opened yet.
+    lost: BTreeMap<PartitionId, Vec<LostArchive>>,
     /// The last commit that is durable.
     committed: Option<u64>,
     finished: bool,
     /// Whether a partition was ever asked back.
     asked_to_release: bool,
-    refused: u64,
+    pub(super) refused: u64,
     last_report: Instant,
     last_asked: Option<Instant>,
     /// Buffers used again for every link.
@@ -90,6 +91,7 @@ impl Member {
             arriving: Vec::new(),
             leaving: BTreeMap::new(),
             overflow: VecDeque::new(),
+            lost: BTreeMap::new(),
             committed: None,
             finished: false,
             asked_to_release: false,
@@ -140,7 +142,7 @@ impl Member {
         self.committed = self.committed.max(Some(epoch));
     }
 
-    fn partition_of(&mut self, url: &str) -> PartitionId {
+    pub(super) fn partition_of(&mut self, url: &str) -> PartitionId {
         self.url.clear();
         self.url.push_str(url);
         let canon = CanonUrl::from_canonical(std::mem::take(&mut self.url));
@@ -149,7 +151,7 @@ impl Member {
         partition
     }
 
-    fn send(&mut self, partition: PartitionId, link: (&str, u16, f32), note: &Note) {
+    pub(super) fn send(&mut self, partition: PartitionId, link: (&str, u16, f32), note: &Note) {
         let (url, depth, importance) = link;
         note.encode(&mut self.note);
         let link = Link { url, depth, backlinks: 1, importance, note: &self.note };
@@ -302,8 +304,33 @@ impl Bookkeeper {
             member.leaving.remove(&partition);
             member.last_asked = None;
         }
+        self.fetch_lost(partition, now)?;
         for (sequence, batch) in links {
             self.take_links(partition, sequence, &batch, now)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn note_lost(&mut self, partition: PartitionId, lost: Vec<LostArchive>) {
+        if let Some(member) = &mut self.member {
+            member.lost.insert(partition, lost);
+        }
+    }
+
+    /// Pages of a partition whose copies are lost wait again.
+    fn fetch_lost(&mut self, partition: PartitionId, now: UnixMs) -> Result<(), StoreError> {
+        let lost = self.member.as_mut().and_then(|member| member.lost.remove(&partition)).unwrap_or_default();
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let pages = self.store.partition_urls(partition);
+        let pages = pages.filter(|page| page.as_ref().map_or(true, |(_, record)| is_lost(record, &lost)));
+        let pages = pages.collect::<Result<Vec<_>, _>>()?;
+        if !pages.is_empty() {
+            tracing::warn!(%partition, pages = pages.len(), "pages of a lost archive are fetched again");
+        }
+        for (id, record) in pages {
+            self.frontier.requeue(id, record, now)?;
         }
         Ok(())
     }
@@ -374,90 +401,6 @@ impl Bookkeeper {
         };
         let load_percent = (under_way * 100 / self.concurrency.max(1)).min(100) as u8;
         member.node.report(load_percent, figures, &loads);
-    }
-
-    /// Links from other nodes, for a partition that is open here.
-    fn take_links(
-        &mut self,
-        partition: PartitionId,
-        sequence: u64,
-        batch: &Batch,
-        now: UnixMs,
-    ) -> Result<(), StoreError> {
-        if !self.frontier.takes_in(partition) {
-            // Not taken in, so not counted as taken in: whoever has the partition next reads them.
-            return Ok(());
-        }
-        for link in batch.links.iter() {
-            let note = if link.note.is_empty() { Some(Note::default()) } else { Note::decode(link.note) };
-            let Some((note, key)) = note.and_then(|note| Some((note, self.check_link(partition, link.url)?)))
-            else {
-                if let Some(member) = &mut self.member {
-                    member.refused += 1;
-                    tracing::debug!(url = link.url, "a link is refused");
-                }
-                continue;
-            };
-            let found = Found { depth: link.depth, seed: note.seed, relevance: note.relevance };
-            let mut signals = self.prospects.signals(link.url, key, found);
-            signals.importance = signals.importance.max(link.importance);
-            signals.backlinks = signals.backlinks.max(link.backlinks);
-            let (url, redirects, found_on) = (link.url, note.redirects, note.found_on);
-            let discovered = Discovered { url, key, redirects, found_on, signals };
-            let admission = self.frontier.admit_to(partition, discovered, now)?;
-            self.count_admission(admission, &discovered)?;
-        }
-        if let Some(member) = &mut self.member {
-            member.consumed.insert(partition, sequence);
-        }
-        Ok(())
-    }
-
-    /// The key of a link from outside, if it is a URL of this partition.
-    fn check_link(&mut self, partition: PartitionId, url: &str) -> Option<UrlKey> {
-        CanonUrl::parse(url, &self.context.config.urls).ok().filter(|_| url.starts_with("http"))?;
-        let member = self.member.as_mut()?;
-        (member.partition_of(url) == partition).then(|| UrlKey::of(url))
-    }
-
-    /// Sends a URL that was found here to its owner. Returns its partition if that is open here: then it is not sent.
-    pub(super) fn send_elsewhere(
-        &mut self,
-        url: &str,
-        found: Found,
-        (redirects, found_on): (u8, Option<UrlId>),
-        importance: f32,
-    ) -> Option<PartitionId> {
-        let member = self.member.as_mut()?;
-        let partition = member.partition_of(url);
-        let here = self.frontier.takes_in(partition);
-        match route(member.settings.allocation, member.settings.links, here) {
-            Route::Local => return Some(partition),
-            Route::Send => {
-                let note = Note { seed: found.seed, redirects, relevance: found.relevance, found_on };
-                member.send(partition, (url, found.depth, importance), &note);
-            }
-            Route::Drop | Route::Cross => self.totals.count_rejected("elsewhere"),
-        }
-        None
-    }
-
-    /// What became of a URL that was to be taken in.
-    pub(super) fn count_admission(
-        &mut self,
-        admission: Admission,
-        found: &Discovered<'_>,
-    ) -> Result<(), StoreError> {
-        match admission {
-            Admission::Queued => self.totals.accepted += 1,
-            // Another link to it may say more about its topic.
-            Admission::SeenBefore if found.signals.relevance > 0.0 => {
-                self.frontier.raise(found.key.low(), &found.signals)?;
-            }
-            Admission::SeenBefore | Admission::Elsewhere => {}
-            Admission::QueryBudget => self.totals.count_rejected("query-budget"),
-        }
-        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! How a crawl joins a cluster, and what it holds while it is a member.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use tokio::task::AbortHandle;
 
 use super::briefing::follow_seeds;
 use super::commit::NodeCommitter;
+use super::custody::{LostArchive, Range, lost_archives, tell};
 use super::state::PartitionStore;
 use crate::bookkeeper::Event;
 
@@ -34,6 +36,24 @@ pub struct Joining<B> {
     pub seeds: Vec<CanonUrl>,
 }
 
+/// What others archived and is lost.
+type LostLook = Box<dyn Fn() -> BoxFuture<Vec<LostArchive>> + Send + Sync>;
+/// Says which segments of this node's archive are safe; false if nobody heard.
+pub type TellSafe = Box<dyn Fn(Vec<Range>) -> BoxFuture<bool> + Send>;
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// The way to ask and to tell what is safe.
+struct Custody {
+    look: LostLook,
+    tell: TellSafe,
+}
+
+impl std::fmt::Debug for Custody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Custody").finish_non_exhaustive()
+    }
+}
+
 /// A member's side of the cluster.
 #[derive(Debug)]
 pub struct Seat {
@@ -44,6 +64,7 @@ pub struct Seat {
     events: mpsc::Receiver<lycosa_cluster::Event>,
     seeds: mpsc::Receiver<Vec<CanonUrl>>,
     follower: AbortHandle,
+    custody: Custody,
 }
 
 /// What is left of a seat while the crawl runs: ends the membership when dropped, as a crash would.
@@ -55,17 +76,18 @@ pub struct Membership {
 }
 
 impl Seat {
-    /// Starts the node.
-    pub fn take<B: Bus>(joining: Joining<B>, store: Arc<Store>) -> Self {
+    /// Starts the node. `archive` is the number of its archive.
+    pub fn take<B: Bus>(joining: Joining<B>, store: Arc<Store>, archive: u32) -> Self {
         let Joining { bus, node, runtime, .. } = joining;
         let guard = runtime.enter();
         let state = Arc::new(PartitionStore::new(store));
         let (seeds_in, seeds) = mpsc::channel(SEED_LISTS);
         let follower = runtime.spawn(follow_seeds(bus.clone(), seeds_in)).abort_handle();
         let settings = node.settings.clone();
-        let (node, events) = start(bus, node, Arc::clone(&state));
+        let (node, events) = start(bus.clone(), node, Arc::clone(&state));
+        let custody = custody(bus, &node, archive);
         drop(guard);
-        Self { node, runtime, settings, state, events, seeds, follower }
+        Self { node, runtime, settings, state, events, seeds, follower, custody }
     }
 
     pub fn committer(&self) -> NodeCommitter {
@@ -73,9 +95,11 @@ impl Seat {
         NodeCommitter { node, runtime, state }
     }
 
-    /// From now on everything the node tells reaches the bookkeeper. It is bounded by the node's own windows.
-    pub fn attend(self, to: Sender<Event>) -> Membership {
-        let Self { node, runtime, mut events, mut seeds, follower, .. } = self;
+    /// From now on everything the node tells reaches the bookkeeper. It is bounded by the node's own windows. Whether pages
+    /// of others are lost matters only to crawls `with_central` archive. Returns the way to tell what is safe there.
+    pub fn attend(self, to: Sender<Event>, with_central: bool) -> (Membership, TellSafe) {
+        let Self { node, runtime, mut events, mut seeds, follower, custody, .. } = self;
+        let Custody { look, tell } = custody;
         let forward = runtime.spawn(async move {
             loop {
                 let event = tokio::select! {
@@ -83,11 +107,31 @@ impl Seat {
                     Some(seeds) = seeds.recv() => Event::Seeds(seeds),
                     else => return,
                 };
+                if let Event::Cluster(lycosa_cluster::Event::Arrived { partition, planned: false, .. }) =
+                    &event
+                    && with_central
+                {
+                    let _ = to.send(Event::LostArchives(*partition, look().await));
+                }
                 // Once nobody listens, the node is leaving and must not be held up.
                 let _ = to.send(event);
             }
         });
-        Membership { node, runtime, tasks: vec![follower, forward.abort_handle()] }
+        (Membership { node, runtime, tasks: vec![follower, forward.abort_handle()] }, tell)
+    }
+}
+
+fn custody<B: Bus>(bus: B, node: &NodeHandle, archive: u32) -> Custody {
+    let (asked, node) = (bus.clone(), node.clone());
+    Custody {
+        look: Box::new(move || {
+            let (bus, node) = (asked.clone(), node.clone());
+            Box::pin(async move { lost_archives(&bus, &node).await })
+        }),
+        tell: Box::new(move |safe| {
+            let bus = bus.clone();
+            Box::pin(async move { tell(&bus, archive, &safe).await })
+        }),
     }
 }
 

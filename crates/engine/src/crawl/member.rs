@@ -67,7 +67,7 @@ impl Crawl {
         let shared = Shared::new(config.shared_options()?)?;
         let context = Arc::new(JudgeContext::new(config.clone(), scope, prints, near, Arc::clone(&store)));
         Ok(Self {
-            seat: Some(Seat::take(joining, Arc::clone(&store))),
+            seat: Some(Seat::take(joining, Arc::clone(&store), archive)),
             shared,
             context,
             layout,

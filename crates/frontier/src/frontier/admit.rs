@@ -1,10 +1,11 @@
 //! Admitting: the seen-test, then into the host queue.
 
-use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlRecord};
+use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlRecord, UrlState};
 
 use super::{Admission, Discovered, Frontier};
 use crate::host::Host;
 use crate::host_queue::Entry;
+use crate::order::Signals;
 use crate::schedule::HostIndex;
 use crate::seen::Seen;
 use crate::store::{HostSlot, StoreError};
@@ -84,6 +85,30 @@ impl Frontier {
         };
         self.enqueue(index, entry, now);
         Ok(Admission::Queued)
+    }
+
+    /// Takes in a page once more that was done: its copy is lost.
+    pub fn requeue(&mut self, id: UrlId, record: UrlRecord, now: UnixMs) -> Result<(), StoreError> {
+        if record.state != UrlState::Done || self.in_flight.contains_key(&id.key) {
+            return Ok(());
+        }
+        let url = CanonUrl::from_canonical(record.url);
+        let index = self.host_at(HostSlot { partition: id.partition, host: url.host_key() }, &url)?;
+        self.sequence += 1;
+        let signals = Signals { depth: record.depth, ..Signals::default() };
+        let entry = Entry {
+            rank: self.options.order.rank(url.as_str(), &signals, self.sequence),
+            key: id.key,
+            url,
+            depth: record.depth,
+            tries: 0,
+            redirects: 0,
+            found_on: record.found_on,
+            found_at: record.found_at,
+            revisit: false,
+        };
+        self.enqueue(index, entry, now);
+        Ok(())
     }
 
     fn enqueue(&mut self, index: HostIndex, entry: Entry, now: UnixMs) {

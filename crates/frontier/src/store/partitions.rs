@@ -4,10 +4,10 @@
 //! A position says how far a partition's log is in this store. It is written in one batch with what it stands for.
 
 use fjall::{OwnedWriteBatch, PersistMode, Readable};
-use lycosa_types::{HostKey, PartitionId, UrlId, UrlKey};
+use lycosa_types::{HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 
 use super::operations::{Operations, PARTITION_BYTES, PartitionSink, Space};
-use super::{Changes, Mark, Store, StoreError, keys};
+use super::{Changes, Mark, Store, StoreError, codec, keys};
 use crate::frontier::Done;
 use crate::order::Rank;
 
@@ -184,6 +184,18 @@ impl Store {
         self.urls.prefix(partition.0.to_be_bytes()).map(|guard| {
             let id = UrlId::from_bytes(&guard.key()?).ok_or(StoreError::Damaged("url key"))?;
             Ok(id.key)
+        })
+    }
+
+    /// Every known URL of a partition.
+    pub fn partition_urls(
+        &self,
+        partition: PartitionId,
+    ) -> impl Iterator<Item = Result<(UrlId, UrlRecord), StoreError>> + '_ {
+        self.urls.prefix(partition.0.to_be_bytes()).map(|guard| {
+            let (key, value) = guard.into_inner()?;
+            let id = UrlId::from_bytes(&key).ok_or(StoreError::Damaged("url key"))?;
+            Ok((id, codec::decode_url(&value)?))
         })
     }
 
