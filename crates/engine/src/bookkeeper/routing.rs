@@ -11,7 +11,7 @@ use crate::prospects::Found;
 
 impl Bookkeeper {
     /// Links from other nodes, for a partition that is open here.
-    fn take_links(
+    pub(super) fn take_links(
         &mut self,
         partition: PartitionId,
         sequence: u64,
