@@ -1,6 +1,6 @@
 //! Several engines in one process, on a bus in memory, crawl the synthetic web together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -252,4 +252,38 @@ fn a_node_that_joins_takes_its_share() {
     }
     check_all_done(&all, &cluster.expected(seeds));
     cluster.check_no_repeats();
+}
+
+/// A node dies with pages in segments that nobody else has: they are fetched again, and in the end every page can be read here
+/// or in the central archive.
+#[test]
+fn what_was_not_shipped_is_fetched_again() {
+    let cluster = Cluster::start(world(35, 1200));
+    let seeds = cluster.site.world.seeds(1);
+    let central = cluster.site.dir.path().join("central");
+    let mut config = cluster.config();
+    config.politeness.delay_ms = 10;
+    config.politeness.per_host = 1;
+    config.archive.central = format!("file://{}", central.display());
+    config.archive.segment_bytes = 100_000;
+    let (a, b) = (cluster.member("a", config.clone()), cluster.member("b", config.clone()));
+    cluster.submit(&seeds, &config);
+    a.wait_for_pages(150);
+    a.node.kill();
+    a.wire.set_cut(true);
+    let archive = b.layout.archive();
+    let (end, records) = b.finish();
+    assert_eq!(end.stop, Stop::Exhausted);
+    check_all_done(&records, &cluster.expected(seeds));
+    let numbers = |dir: &std::path::Path| -> BTreeSet<u32> {
+        lycosa_archive::segments(dir).unwrap().into_iter().map(|segment| segment.number).collect()
+    };
+    let mut safe = numbers(&archive);
+    for node in ["a", "b"] {
+        safe.extend(numbers(&central.join(node)));
+    }
+    for record in records.values() {
+        let Some(span) = record.visit.as_ref().and_then(|visit| visit.archived) else { continue };
+        assert!(safe.contains(&span.segment), "{} lies in segment {}", record.url, span.segment);
+    }
 }
