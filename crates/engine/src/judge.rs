@@ -20,8 +20,8 @@ use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::{First, PageEnd, PrintTable, Scope, Store};
 use lycosa_graph::PageEdges;
 use lycosa_page::{
-    Comparison, ContentKind, Extract, HostTemplate, Judger, LinkKind, PictureMark, Rel, RobotsDirectives,
-    Scanner, Signal, Topic, Verdict, charset, sitemap, sniff,
+    Comparison, ContentKind, ContentReader, Extract, HostTemplate, Judger, LinkKind, PictureMark, Rel,
+    RobotsDirectives, Scanner, Signal, Topic, Verdict, charset, sitemap, sniff,
 };
 use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, HostKey, Outcome, UrlId, VisitFacts};
 
@@ -126,6 +126,7 @@ pub struct Judge {
     scanner: Scanner,
     extract: Extract,
     judger: Judger,
+    content: ContentReader,
     encoder: Option<Encoder>,
     recent: Recent,
     /// The signatures of the page last read.
@@ -149,6 +150,7 @@ impl Judge {
             scanner: Scanner::new(lycosa_page::Limits::default()),
             extract: Extract::new(),
             judger,
+            content: ContentReader::default(),
             encoder,
             recent: Recent::default(),
             signed: None,
@@ -373,7 +375,8 @@ impl Judge {
         if !(config.signatures || look) {
             return;
         }
-        let signatures = self.judger.sign(source, &self.extract, None);
+        let main = config.main_content.then(|| self.content.main_text(source, &self.extract));
+        let signatures = self.judger.sign(source, &self.extract, main.as_deref());
         let mut near = NearPrint::None;
         if look {
             near = self.context.near.print(&self.extract, self.judger.minutiae());

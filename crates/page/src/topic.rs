@@ -4,8 +4,9 @@
 //! topic fully when it uses [`FULL_TERMS`] of the heaviest words as often as texts on a subject do; anchors and URLs are
 //! too short for counting and suit it by what they name at all.
 //!
-//! A word that most pages use says little about any of them. A topic notes on how many of the pages it is asked about each
-//! of its words occurs, and such words lose weight as it learns: an example page may be taken with all its words.
+//! A word that most pages use says little about any of them. A topic notes on how many of the pages off the topic (less
+//! relevant than most that it is asked about) each of its words occurs, and such words lose weight as it learns: an example
+//! page may be taken with all its words. Pages on the topic are not counted, or its own words would lose theirs.
 
 use super::stemmer;
 use foldhash::fast::FixedState;
@@ -24,6 +25,12 @@ const FULL_NAMES: usize = 2;
 const HALF_PER_MILLE: f32 = 1.5;
 /// Pages after which what was seen begins to count.
 const LEARN_PAGES: f32 = 16.0;
+/// How much the page a link stands on counts for it; the rest is what the link says itself. Anchors are often chance words.
+const PAGE_SHARE: f32 = 0.75;
+/// Pages less relevant than this share of the running mean are off the topic.
+const OFF_TOPIC: f32 = 0.6;
+/// How much one page moves the running mean.
+const MEAN_STEP: f32 = 0.05;
 /// Short pages are counted as if they had this many more words.
 const SHORT_WORDS: f32 = 60.0;
 
@@ -39,12 +46,18 @@ pub struct Topic {
 #[derive(Debug)]
 struct Seen {
     pages: AtomicU32,
+    /// Running mean of the relevance of all pages, as bits.
+    mean: AtomicU32,
     with: [AtomicU32; MAX_TERMS],
 }
 
 impl Default for Seen {
     fn default() -> Self {
-        Self { pages: AtomicU32::new(0), with: [const { AtomicU32::new(0) }; MAX_TERMS] }
+        Self {
+            pages: AtomicU32::new(0),
+            mean: AtomicU32::new(0.5_f32.to_bits()),
+            with: [const { AtomicU32::new(0) }; MAX_TERMS],
+        }
     }
 }
 
@@ -112,6 +125,11 @@ impl Topic {
             })
             .sum();
         let relevance = (sum / self.full(FULL_TERMS)).min(1.0);
+        let mean = f32::from_bits(self.seen.mean.load(Relaxed));
+        self.seen.mean.store((mean + (relevance - mean) * MEAN_STEP).to_bits(), Relaxed);
+        if relevance > OFF_TOPIC * mean {
+            return relevance;
+        }
         self.seen.pages.fetch_add(1, Relaxed);
         for (with, _) in self.seen.with.iter().zip(counts).filter(|(_, count)| *count > 0) {
             with.fetch_add(1, Relaxed);
@@ -138,7 +156,7 @@ impl Topic {
         let missed = (1.0 - self.named_in(anchor))
             * (1.0 - 0.5 * self.named_in(around))
             * (1.0 - 0.5 * self.named_in(url));
-        0.5 * page + 0.5 * (1.0 - missed)
+        PAGE_SHARE * page + (1.0 - PAGE_SHARE) * (1.0 - missed)
     }
 
     /// The words that tell most about a text, heaviest first, as [`Self::new`] takes them.
@@ -214,13 +232,14 @@ mod tests {
 
     #[test]
     fn words_that_every_page_has_lose_their_weight() {
-        let topic = Topic::new(["solar", "river"]);
-        let (solar, river) = ("solar words of this page", "river words of this page");
-        let before = topic.relevance(solar);
+        let topic = Topic::new(["solar", "panel", "river"]);
+        let (solar, river) = ("solar panel words of this page", "river words of this page");
         for _ in 0..200 {
+            topic.relevance(solar);
             topic.relevance(river);
         }
-        assert!(topic.relevance(river) < 0.3 * topic.relevance(solar), "{before}");
+        let (solar, river) = (topic.relevance(solar), topic.relevance(river));
+        assert!(river < 0.3 * solar, "{river} against {solar}");
     }
 
     #[test]

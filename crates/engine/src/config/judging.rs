@@ -38,6 +38,7 @@ pub struct JudgingConfig {
     pub store_near_duplicates: bool,
     pub skip_mirrors: bool,
     pub images: u8,
+    pub main_content: bool,
 }
 
 impl Default for JudgingConfig {
@@ -55,6 +56,7 @@ impl Default for JudgingConfig {
             store_near_duplicates: true,
             skip_mirrors: true,
             images: 0,
+            main_content: false,
         }
     }
 }

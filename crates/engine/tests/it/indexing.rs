@@ -100,7 +100,7 @@ fn a_follower_replaces_and_removes() {
     let end = site.crawl(config.clone(), &site.world.seeds(1));
     let followed = end.index.unwrap();
     assert_eq!((followed.failure, followed.unreadable), (None, 0));
-    assert!(followed.fed.commits > 1);
+    assert!(followed.fed.commits > 0);
     let before = texts(&site);
     assert_eq!(before.len() as u64, followed.fed.put);
 

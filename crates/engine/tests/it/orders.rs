@@ -1,6 +1,8 @@
 //! Every order fetches everything; what differs is what comes first. And: topics, submitted seeds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 
 use lycosa_engine::{Crawl, inbox};
 use lycosa_frontier::{Order, ScopeKind};
@@ -72,39 +74,60 @@ fn best_first_finds_the_important_pages_early() {
     assert!(best * 10 > breadth * 11, "{best} against {breadth}");
 }
 
+/// A site of two subjects, below /a/ and /b/. Each page links to three pages on its own subject and one on the other.
+fn two_subjects() -> std::net::SocketAddr {
+    const SOLAR: &str =
+        "Solar panels turn light into power; an inverter feeds the power of each panel into the grid. ";
+    const FISH: &str =
+        "Trout and pike live in cold rivers; anglers catch trout with flies in spring and autumn. ";
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().take(2000).flatten() {
+            let mut line = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            reader.read_line(&mut line).unwrap();
+            let mut field = String::new();
+            while reader.read_line(&mut field).is_ok_and(|bytes| bytes > 2) {
+                field.clear();
+            }
+            let number = line.split(['/', ' ']).find_map(|word| word.parse::<u64>().ok()).unwrap_or(0);
+            let (own, other) = if line.contains("/a/") { ("a", "b") } else { ("b", "a") };
+            let text = if own == "a" { SOLAR } else { FISH }.repeat(20);
+            let link = |n: u64| {
+                let subject = if n == 4 { other } else { own };
+                format!("<a href=/{subject}/{}>page {n}</a> ", number * 4 + n)
+            };
+            let links: String = (1..=4).map(link).collect();
+            let body = format!("<html><title>{number}</title><p>{text}</p>{links}");
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length";
+            write!(stream, "{head}: {}\r\n\r\n{body}", body.len()).ok();
+        }
+    });
+    address
+}
+
 #[test]
 fn a_topic_brings_its_pages_first() {
-    let on_topic = |focused: bool| {
-        let site = Site::start(WorldConfig::clean(33, 120, 4000));
-        let hosts = site.world.hosts();
-        let kind = |host: &lycosa_simweb::Host| (host.topic, host.lang);
-        // The kind with the most hosts among those that breadth does not meet at once.
-        let mut counts: BTreeMap<(u32, &str), Vec<&lycosa_simweb::Host>> = BTreeMap::new();
-        for host in hosts.iter().skip(5) {
-            counts.entry((host.topic, host.lang.code())).or_default().push(host);
-        }
-        let wanted = counts.values().max_by_key(|hosts| hosts.len()).unwrap();
-        let home = wanted[0];
-        let mut seeds = site.world.seeds(1);
-        seeds.push(format!("http://{}/", home.name));
-        let mut config = site.config();
-        config.fetch.concurrency = 8;
-        config.limits.max_pages = 600;
-        if focused {
-            config.focus.topic = lycosa_simweb::Lexicon::new(home.lang).topic_words(home.topic);
-            config.order = Order::Relevance;
-        }
-        site.crawl(config, &seeds);
-        let records = site.records();
-        let fetched = records.iter().filter(|(_, record)| record.visit.is_some());
-        let is_wanted = |url: &str| {
-            let url = CanonUrl::from_canonical(url.to_owned());
-            hosts.iter().find(|host| *host.name == *url.host()).is_some_and(|host| kind(host) == kind(home))
-        };
-        fetched.filter(|(url, _)| is_wanted(url)).count()
+    let harvest = |order: Order| {
+        let address = two_subjects();
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = lycosa_engine::Config::default();
+        config.fetch.allow_net = vec!["127.0.0.0/8".into()];
+        config.fetch.concurrency = 1;
+        config.politeness.delay_ms = 0;
+        config.politeness.ip_delay_ms = 0;
+        config.judging.near_duplicates = false;
+        config.focus.topic = vec!["solar".into(), "panel".into(), "inverter".into()];
+        config.order = order;
+        config.limits.max_pages = 120;
+        let seed = CanonUrl::parse(&format!("http://{address}/b/0"), &CanonRules::default()).unwrap();
+        let crawl =
+            Crawl::open(lycosa_engine::Layout::new(dir.path().join("crawl")), config, &[seed]).unwrap();
+        crawl.run().unwrap().report.totals.on_topic
     };
-    let (focused, plain) = (on_topic(true), on_topic(false));
-    assert!(focused * 2 > plain * 3, "{focused} against {plain}");
+    let (focused, plain) = (harvest(Order::Relevance), harvest(Order::BreadthFirst));
+    assert!(focused * 4 > plain * 5, "{focused} against {plain} of 120");
 }
 
 #[test]

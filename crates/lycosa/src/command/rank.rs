@@ -63,6 +63,12 @@ fn damping(raw: &str) -> Result<f64, String> {
 }
 
 impl RankArgs {
+    /// The curve of one crawl.
+    pub fn curve(dir: PathBuf, svg: Option<PathBuf>, json: bool) -> Self {
+        let RankOptions { damping, .. } = RankOptions::default();
+        Self { dirs: vec![dir], data: None, top: 0, plain: false, damping, curve: true, of: None, svg, json }
+    }
+
     fn options(&self) -> RankOptions {
         let weighting = if self.plain { Weighting::Plain } else { Weighting::Attributes };
         RankOptions { damping: self.damping, weighting, ..RankOptions::default() }

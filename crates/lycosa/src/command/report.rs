@@ -1,12 +1,14 @@
 //! `lycosa report`: the figures of the last run again.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use lycosa_engine::{Layout, ReaderError, Report};
 
 use super::place::Place;
+use super::rank;
 use crate::exit::Exit;
 use crate::output::stdout;
 use crate::summary;
@@ -14,6 +16,7 @@ use crate::summary;
 const EXAMPLES: &str = "\
 Examples:
   lycosa report docs
+  lycosa report docs --curve --svg curve.svg
   lycosa report docs --json | jq .run.pages_per_s";
 
 #[derive(Debug, Args)]
@@ -21,7 +24,13 @@ Examples:
 pub struct ReportArgs {
     #[command(flatten)]
     pub place: Place,
-    /// Print report.json, whose fields are stable
+    /// Show how soon the crawl gathered the rank of its pages (see `lycosa rank --curve` for several crawls)
+    #[arg(long)]
+    pub curve: bool,
+    /// Draw that curve into this file
+    #[arg(long, value_name = "FILE", requires = "curve")]
+    pub svg: Option<PathBuf>,
+    /// Print report.json, whose fields are stable; with --curve the curve
     #[arg(long)]
     pub json: bool,
 }
@@ -30,6 +39,9 @@ pub fn run(args: ReportArgs) -> Result<Exit> {
     let layout = args.place.layout();
     if !layout.exists() {
         return Err(ReaderError::NoCrawl(layout.root).into());
+    }
+    if args.curve {
+        return rank::run(rank::RankArgs::curve(layout.root, args.svg, args.json));
     }
     let Some(report) = read(&layout)? else {
         bail!(

@@ -7,10 +7,11 @@ use anyhow::Result;
 use clap::Args;
 use lycosa_engine::{CrawlReader, Layout, Why, why};
 use lycosa_frontier::Rejection;
+use lycosa_types::UrlRecord;
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::figures::{bytes, count, instant};
+use crate::figures::{bytes, count, instant, plural};
 use crate::known_url::KnownUrl;
 use crate::output::stdout;
 use crate::table::Table;
@@ -73,7 +74,12 @@ pub fn run(args: WhyArgs) -> Result<Exit> {
             (Ok(answer), true) => {
                 writeln!(out, "{}", serde_json::to_string(&Answer::new(&reader, &answer)?)?)?
             }
-            (Ok(answer), false) => write!(out, "{}", text(&answer))?,
+            (Ok(answer), false) => {
+                write!(out, "{}", text(&answer))?;
+                if let Some(record) = &answer.record {
+                    write_visits(&reader, record, &mut out)?;
+                }
+            }
             (Err(error), json) => {
                 exit = Exit::Failed;
                 if json {
@@ -87,6 +93,23 @@ pub fn run(args: WhyArgs) -> Result<Exit> {
     }
     out.flush()?;
     Ok(exit)
+}
+
+/// What the last of several visits showed.
+fn write_visits(reader: &CrawlReader, record: &UrlRecord, out: &mut dyn Write) -> Result<()> {
+    let visits = reader.history(record)?;
+    if let [.., last] = visits.as_slice()
+        && visits.len() > 1
+    {
+        let because = if last.signal.is_empty() { String::new() } else { format!(" ({})", last.signal) };
+        let visited = plural(visits.len() as u64, "time", "times");
+        writeln!(
+            out,
+            "  visited {visited}; the last visit showed: {}{because}; see lycosa history",
+            last.change.word()
+        )?;
+    }
+    Ok(())
 }
 
 /// The answer for people.

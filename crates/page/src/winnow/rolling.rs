@@ -96,13 +96,12 @@ pub(super) fn roll_low<C: Copy>(
         place += BLOCK as u32;
     }
     // What is less than two blocks goes on where the second stretch ends.
-    let mut place = 2 * half as u32 + 1;
-    for (&enters, &leaves) in rest_b[half..].iter().zip(&codes[2 * half..]) {
+    let rest = rest_b[half..].iter().zip(&codes[2 * half..]);
+    for (place, (&enters, &leaves)) in (2 * half as u32 + 1..).zip(rest) {
         b = b.rotate_left(1) ^ (entering(enters) ^ leaving(leaves));
         if b < limit {
             later.push((b, place));
         }
-        place += 1;
     }
     out.append(later);
 }
