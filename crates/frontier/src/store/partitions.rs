@@ -63,19 +63,17 @@ impl Store {
         changes: &Changes,
         marks: &[Mark],
     ) -> Result<(), StoreError> {
-        self.guarded(|| {
-            let size = writes.iter().map(|write| write.operations.len() + 1).sum::<usize>() + 8;
-            let mut batch = self.batch(size);
-            for write in writes {
-                self.write_partition(&mut batch, write)?;
-            }
-            let here = |partition: PartitionId| writes.iter().any(|write| write.partition == partition);
-            for (digest, id) in changes.prints.iter().filter(|(_, id)| here(id.partition)) {
-                batch.insert(&self.prints, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
-            }
-            self.write_marks(&mut batch, changes, marks);
-            Ok(batch.commit()?)
-        })
+        let size = writes.iter().map(|write| write.operations.len() + 1).sum::<usize>() + 8;
+        let mut batch = self.batch(size);
+        for write in writes {
+            self.write_partition(&mut batch, write)?;
+        }
+        let here = |partition: PartitionId| writes.iter().any(|write| write.partition == partition);
+        for (digest, id) in changes.prints.iter().filter(|(_, id)| here(id.partition)) {
+            batch.insert(&self.prints, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
+        }
+        self.write_marks(&mut batch, changes, marks);
+        self.guarded(|| Ok(batch.commit()?))
     }
 
     /// Writes operations of one partition. With a position: durable when this returns.
@@ -85,19 +83,18 @@ impl Store {
         operations: &[(&[u8], Option<&[u8]>)],
         position: Option<&[u8]>,
     ) -> Result<(), StoreError> {
-        self.guarded(|| {
-            let mut batch = self.batch(operations.len() + 1);
-            match position {
-                Some(position) => {
-                    self.write_partition(&mut batch, &PartitionWrite { partition, position, operations })?;
-                }
-                None => {
-                    batch = batch.durability(None);
-                    self.write_operations(&mut batch, partition, operations)?;
-                }
+        // What comes from elsewhere is looked at before anything is written: a key that cannot be is no failed write.
+        let mut batch = self.batch(operations.len() + 1);
+        match position {
+            Some(position) => {
+                self.write_partition(&mut batch, &PartitionWrite { partition, position, operations })?;
             }
-            Ok(batch.commit()?)
-        })
+            None => {
+                batch = batch.durability(None);
+                self.write_operations(&mut batch, partition, operations)?;
+            }
+        }
+        self.guarded(|| Ok(batch.commit()?))
     }
 
     fn write_partition(
