@@ -6,6 +6,8 @@ mod handout;
 mod intake;
 mod mail;
 mod member;
+mod opener;
+mod pace;
 mod pictures;
 mod progress;
 mod routing;
@@ -38,6 +40,7 @@ use crate::totals::{Progress, Totals};
 use crate::worker::Finished;
 use member::Member;
 pub(crate) use member::is_supported;
+pub use opener::Opener;
 use progress::Rate;
 
 /// How long visits under way may take once the crawl is told to stop.
@@ -159,7 +162,7 @@ pub struct Parts {
     pub progress: Arc<Mutex<Progress>>,
     pub stop: Arc<AtomicBool>,
     /// The node and where it runs, in a cluster.
-    pub node: Option<(NodeHandle, Handle, CrawlSettings)>,
+    pub node: Option<(NodeHandle, Handle, CrawlSettings, Opener)>,
 }
 
 impl Bookkeeper {
@@ -205,7 +208,9 @@ impl Bookkeeper {
             last_progress: now,
             current: String::new(),
             stop: parts.stop,
-            member: parts.node.map(|(node, runtime, settings)| Member::new(node, runtime, settings)),
+            member: parts
+                .node
+                .map(|(node, runtime, settings, opener)| Member::new(node, runtime, settings, opener)),
         }
     }
 

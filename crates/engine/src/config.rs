@@ -306,6 +306,8 @@ impl Config {
             max_queries_per_path: self.traps.max_queries_per_path,
             // An entry takes some 300 bytes with its URL.
             max_entries_in_memory: budget / 4 / 300,
+            // A host takes some 1000 bytes with its rules and first URL.
+            max_hosts_in_memory: budget / 8 / 1000,
             seen_bytes: budget / 4,
             revisits: if self.refresh.continuous { Revisits::Due } else { Revisits::Off },
             refresh_share: self.refresh.share,

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use foldhash::HashSet;
 use lycosa_archive::{Archive, ArchiveError, ArchiveOptions, DurableEnd};
-use lycosa_cluster::BusError;
+use lycosa_cluster::{BusError, NodeHandle};
 use lycosa_fetch::{Shared, TlsSetupError};
 use lycosa_frontier::scope::PatternError;
 use lycosa_frontier::store::Mark;
@@ -19,7 +19,7 @@ use lycosa_frontier::{Admission, Discovered, Frontier, PrintTable, Revisits, Sco
 use lycosa_graph::{EdgeLog, EdgeLogError};
 use lycosa_types::{CanonUrl, UnixMs, UrlKey};
 
-use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Parts, Stop};
+use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Opener, Parts, Stop};
 use crate::cluster::Seat;
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
 use crate::config::{Config, ConfigError, LimitConfig};
@@ -29,7 +29,7 @@ use crate::layout::{Layout, write_atomically};
 use crate::near::NearTable;
 use crate::prospects::{Found, Prospects};
 use crate::refresher::Refresher;
-use crate::report::{REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
+use crate::report::{ExchangeFigures, REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
 use crate::shipping::{Shipping, ShippingError};
 use crate::totals::{Progress, Totals};
 use crate::{clock, rules, worker};
@@ -235,8 +235,14 @@ impl Crawl {
         let mut workers = Vec::new();
         committer.node = seat.as_ref().map(Seat::committer);
         let node = seat.as_ref().map(|seat| seat.node.clone());
-        let parts = seat.as_ref();
-        let parts = parts.map(|seat| (seat.node.clone(), seat.runtime.clone(), seat.settings.clone()));
+        let parts = match &seat {
+            Some(seat) => {
+                let (opener, thread) = Opener::new(Arc::clone(&store));
+                threads.push(spawn(&layout, "opener".to_owned(), thread)?);
+                Some((seat.node.clone(), seat.runtime.clone(), seat.settings.clone(), opener))
+            }
+            None => None,
+        };
         let central = config.archive.enabled && !config.archive.central.is_empty();
         let (membership, tell) = seat.map(|seat| seat.attend(events_in.clone(), central)).unzip();
         for number in 0..config.workers() {
@@ -292,6 +298,7 @@ impl Crawl {
                 tracing::error!("a thread ended by a panic");
             }
         }
+        let exchange = node.as_ref().map(exchange_figures);
         if let Some(membership) = membership {
             membership.leave();
         }
@@ -329,6 +336,7 @@ impl Crawl {
                 peak_rss_bytes,
                 state_bytes: store.disk_bytes()?,
             },
+            cluster: exchange,
             totals,
         };
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
@@ -450,4 +458,15 @@ fn archive_end(store: &Store) -> Result<Option<DurableEnd>, StoreError> {
     let (segment, offset) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
     let offset = <[u8; 8]>::try_from(offset).map_err(|_| damaged())?;
     Ok(Some(DurableEnd { segment: u32::from_be_bytes(*segment), offset: u64::from_be_bytes(offset) }))
+}
+
+fn exchange_figures(node: &NodeHandle) -> ExchangeFigures {
+    let totals = node.exchange_totals();
+    ExchangeFigures {
+        links_met: totals.met,
+        links_sent: totals.sent,
+        batches: totals.batches,
+        bytes_sent: totals.bytes,
+        refused: node.refusals().iter().sum(),
+    }
 }

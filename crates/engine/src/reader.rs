@@ -163,7 +163,7 @@ impl CrawlReader {
     /// The record of a URL as somebody typed it.
     pub fn find(&self, raw: &str) -> Result<UrlRecord, ReaderError> {
         let url = CanonUrl::parse(raw, &self.config.urls)?;
-        let record = self.store.url(self.config.partitioner().id_of(&url))?;
+        let record = self.store.visited_or_waiting(self.config.partitioner().id_of(&url), &url)?;
         record.ok_or_else(|| ReaderError::Unknown(url.into_string()))
     }
 

@@ -46,7 +46,7 @@ pub fn why(store: &Store, config: &Config, raw: &str) -> Result<Why, WhyError> {
         partition: id.partition,
         state: "unknown",
         because: String::new(),
-        record: store.url(id)?,
+        record: store.visited_or_waiting(id, &url)?,
         found_on: None,
         duplicate_of: None,
         near_duplicate_of: None,

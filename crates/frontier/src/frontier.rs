@@ -4,13 +4,14 @@
 //! [`Done`] records for the committer, and stays in memory until [`Frontier::committed`] says it is on disk.
 
 mod admit;
+mod dormant;
 mod finish;
 mod lease;
 mod partitions;
 mod reorder;
 mod revisits;
 
-pub use partitions::PartitionCounts;
+pub use partitions::{PartitionCounts, PictureWanted};
 pub use revisits::Revisits;
 
 use std::collections::VecDeque;
@@ -22,13 +23,17 @@ use lycosa_types::{
 };
 
 use crate::course::CourseEnd;
-use crate::host::{Host, Place, Rules, RulesState};
+use crate::host::{Place, Rules};
 use crate::host_queue::Entry;
+use crate::host_table::HostTable;
 use crate::order::{Lists, Order, Rank, Signals};
 use crate::politeness::Politeness;
 use crate::schedule::{Alarm, HostIndex, Schedule};
-use crate::seen::SeenSet;
+use crate::seen::{Seen, SeenSet};
 use crate::store::{Changes, HostSlot, RulesRecord, Store, StoreError};
+
+/// Fingerprints made known on disk in one go, when a crawl is opened with a smaller seen-set than it had.
+const MAX_BEYOND: usize = 1 << 16;
 
 /// Settings of a frontier.
 #[derive(Clone, Debug)]
@@ -41,6 +46,8 @@ pub struct FrontierOptions {
     pub max_queries_per_path: u32,
     /// Waiting entries kept in memory, all hosts together.
     pub max_entries_in_memory: usize,
+    /// Hosts kept in memory; the others wait on disk.
+    pub max_hosts_in_memory: usize,
     /// Memory for the seen-set.
     pub seen_bytes: usize,
     /// Which pages are visited again.
@@ -60,6 +67,7 @@ impl Default for FrontierOptions {
             obey_robots: true,
             max_queries_per_path: 5000,
             max_entries_in_memory: 200_000,
+            max_hosts_in_memory: 200_000,
             seen_bytes: 128 << 20,
             revisits: Revisits::Off,
             refresh_share: 0.5,
@@ -169,6 +177,7 @@ pub struct Counts {
     pub waiting: u64,
     pub leased: u64,
     pub delayed: u64,
+    /// Hosts in memory, and those on disk for which URLs wait.
     pub hosts: u64,
     /// Pages in memory that are to be visited again.
     pub revisits: u64,
@@ -177,20 +186,27 @@ pub struct Counts {
 /// Turns a stored robots.txt back into rules.
 pub type ReadRules = Box<dyn Fn(&str, &RulesRecord) -> Arc<dyn Rules> + Send>;
 
+/// URLs whose lease ended, each with the host it was leased from.
+type Ended = Vec<(UrlKey, HostIndex)>;
+
 pub struct Frontier {
     options: FrontierOptions,
     store: Arc<Store>,
     read_rules: ReadRules,
     seen: SeenSet,
-    /// Keys admitted while the seen-set is full, until they are on disk.
-    seen_uncommitted: HashSet<UrlKey>,
-    hosts: Vec<Host>,
-    by_slot: HashMap<HostSlot, HostIndex>,
+    /// Fingerprints admitted while the seen-set is full, until they are on disk.
+    known_uncommitted: HashSet<u64>,
+    hosts: HostTable,
+    dormant: dormant::Dormant,
+    /// After an unclean stop: since when no host was asked for sure.
+    rest_from: Option<UnixMs>,
+    /// Paths of hosts in memory whose queries are counted.
+    counted_paths: usize,
     schedule: Schedule,
     /// URLs that are leased, delayed, or finished but not yet committed.
     in_flight: HashMap<UrlKey, HostIndex>,
     /// Entries that wait for their next try, each under a number of its own.
-    delayed: HashMap<u64, (HostIndex, Entry)>,
+    delayed: HashMap<u64, (HostIndex, Box<Entry>)>,
     delays: u64,
     sequence: u64,
     waiting: u64,
@@ -198,7 +214,10 @@ pub struct Frontier {
     entries_in_memory: usize,
     dirty: Vec<HostIndex>,
     changes: Changes,
-    uncommitted: VecDeque<(Arc<Changes>, Vec<(UrlKey, HostIndex)>)>,
+    uncommitted: VecDeque<(Arc<Changes>, Ended)>,
+    committed_epoch: Option<u64>,
+    /// The last lease ended early because enough was dropped: there may be more to do at once.
+    cut_short: bool,
     /// Where waiting URLs stand, for orders under which they move.
     tracked: HashMap<u64, reorder::Standing>,
     /// The rank of entries whose move is not committed yet.
@@ -210,7 +229,9 @@ pub struct Frontier {
     /// Pages to be visited again.
     revisits: revisits::Source,
     /// Keys of visits that ended since the last [`Frontier::take_changes`].
-    ended: Vec<(UrlKey, HostIndex)>,
+    ended: Ended,
+    /// Addresses of hosts whose partition was closed while a lease was out.
+    left_at: HashMap<HostIndex, std::net::IpAddr>,
     /// The partitions that are open; none on one machine, where all are.
     partitions: Option<partitions::Partitions>,
 }
@@ -236,9 +257,11 @@ impl Frontier {
             revisits: revisits::Source::new(options.revisits, options.refresh_share),
             options,
             read_rules,
-            seen_uncommitted: HashSet::default(),
-            hosts: Vec::new(),
-            by_slot: HashMap::default(),
+            known_uncommitted: HashSet::default(),
+            hosts: HostTable::default(),
+            dormant: dormant::Dormant::default(),
+            rest_from: None,
+            counted_paths: 0,
             schedule: Schedule::default(),
             in_flight: HashMap::default(),
             delayed: HashMap::default(),
@@ -250,10 +273,13 @@ impl Frontier {
             dirty: Vec::new(),
             changes: Changes::default(),
             uncommitted: VecDeque::new(),
+            committed_epoch: None,
+            cut_short: false,
             tracked: HashMap::default(),
             moving: HashMap::default(),
             taken_sequence: 0,
             ended: Vec::new(),
+            left_at: HashMap::default(),
             partitions: None,
             store,
         }
@@ -261,9 +287,8 @@ impl Frontier {
 
     fn load(&mut self, clean_stop: bool, now: UnixMs) -> Result<(), StoreError> {
         let store = Arc::clone(&self.store);
-        for id in store.url_keys() {
-            self.seen.insert(id?.key);
-        }
+        self.fill_seen(&store)?;
+        self.rest_from = (!clean_stop).then_some(now);
         self.load_sequence()?;
         for entry in store.hosts() {
             let (slot, record) = entry?;
@@ -271,13 +296,12 @@ impl Frontier {
                 continue;
             }
             self.waiting += record.waiting;
-            let mut host = Host::from_record(slot, record);
-            if !clean_stop {
-                let pause = self.options.politeness.pause_ms(None, 0);
-                host.ready_at = host.ready_at.max(now.plus_ms(pause));
+            if self.hosts.len() < self.options.max_hosts_in_memory {
+                let index = self.wake(slot, record);
+                self.settle(index, now);
+            } else {
+                self.dormant.count += 1;
             }
-            let index = self.add_host(host)?;
-            self.settle(index, now);
         }
         Ok(())
     }
@@ -291,28 +315,28 @@ impl Frontier {
         Ok(())
     }
 
-    fn add_host(&mut self, mut host: Host) -> Result<HostIndex, StoreError> {
-        if let Some(record) = self.store.rules(host.slot)? {
-            let until = record.fetched_at.plus_ms(self.options.politeness.rules_ttl_ms);
-            host.rules = RulesState::Known { rules: (self.read_rules)(&host.origin, &record), until };
-        }
-        if let Some(from) = self.partition_mut(host.slot.partition).and_then(|open| open.rest_from) {
-            let pause = self.options.politeness.pause_ms(host.rules_delay_ms(), 0);
-            host.ready_at = host.ready_at.max(from.plus_ms(pause));
-        }
-        let index = self.hosts.len() as HostIndex;
-        self.by_slot.insert(host.slot, index);
-        self.hosts.push(host);
-        Ok(index)
+    /// Fills the seen-set. What it has no room for must be found on disk from now on.
+    fn fill_seen(&mut self, store: &Store) -> Result<(), StoreError> {
+        self.seen.reserve(store.seen_at_least());
+        let mut beyond = Vec::new();
+        store.each_seen(|print, known| {
+            if self.seen.insert_print(print) == Seen::Unknown && !known {
+                beyond.push(print);
+            }
+            if beyond.len() >= MAX_BEYOND {
+                store.add_known(&std::mem::take(&mut beyond))?;
+            }
+            Ok(())
+        })?;
+        if beyond.is_empty() { Ok(()) } else { store.add_known(&beyond) }
     }
 
     /// Puts a host where it belongs now: nowhere, into the timers, or among the ready.
     fn settle(&mut self, index: HostIndex, now: UnixMs) {
-        let Some(host) = self.hosts.get_mut(index as usize) else {
+        let Some(host) = self.hosts.get_mut(index) else {
             return;
         };
-        if matches!(host.place, Place::Waiting | Place::Ready | Place::AtGate | Place::Paused | Place::Closed)
-        {
+        if matches!(host.place, Place::Waiting | Place::Ready | Place::AtGate | Place::Paused) {
             return;
         }
         host.place = if !host.has_entries() {
@@ -330,7 +354,7 @@ impl Frontier {
     }
 
     fn touch(&mut self, index: HostIndex) {
-        if let Some(host) = self.hosts.get_mut(index as usize)
+        if let Some(host) = self.hosts.get_mut(index)
             && !host.dirty
         {
             host.dirty = true;
@@ -342,10 +366,9 @@ impl Frontier {
     /// received in the meantime, and then calls [`Self::committed`].
     pub fn take_changes(&mut self) -> Arc<Changes> {
         for index in std::mem::take(&mut self.dirty) {
-            if let Some(host) = self.hosts.get_mut(index as usize)
-                && host.place != Place::Closed
-            {
+            if let Some(host) = self.hosts.get_mut(index) {
                 host.dirty = false;
+                host.saved_in = Some(self.changes.epoch);
                 self.changes.hosts.push((host.slot, host.record()));
             }
         }
@@ -359,6 +382,7 @@ impl Frontier {
 
     /// The changes of `epoch` (and all before) are on disk.
     pub fn committed(&mut self, epoch: u64) {
+        self.committed_epoch = self.committed_epoch.max(Some(epoch));
         while self.uncommitted.front().is_some_and(|(changes, _)| changes.epoch <= epoch) {
             if let Some((changes, ended)) = self.uncommitted.pop_front() {
                 for (key, index) in ended {
@@ -373,8 +397,8 @@ impl Frontier {
                         self.moving.remove(key);
                     }
                 }
-                for (_, entry, _) in &changes.queued {
-                    self.seen_uncommitted.remove(&entry.key);
+                for (_, print) in &changes.known {
+                    self.known_uncommitted.remove(print);
                 }
             }
         }
@@ -395,19 +419,22 @@ impl Frontier {
             waiting: self.waiting,
             leased: self.leased,
             delayed: self.delayed.len() as u64,
-            hosts: self.hosts.len() as u64,
+            hosts: self.hosts.len() as u64 + self.dormant.count,
             revisits: self.revisits.pending as u64,
         }
     }
 
     /// The origin of a host, for instance `https://example.org`.
     pub fn origin(&self, host: HostIndex) -> Option<&str> {
-        self.hosts.get(host as usize).map(|host| &*host.origin)
+        self.hosts.get(host).map(|host| &*host.origin)
     }
 
     /// When something may become ready without anything else happening.
     pub fn next_due(&self) -> Option<UnixMs> {
-        self.schedule.next_due()
+        if self.cut_short {
+            return Some(UnixMs(0));
+        }
+        self.schedule.next_due().into_iter().chain(self.dormant.next_due()).min()
     }
 
     /// Whether a lease on this URL is out, or its end is not committed yet.

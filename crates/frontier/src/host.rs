@@ -48,8 +48,6 @@ pub enum Place {
     AtGate,
     /// Its turn came while nothing could be leased from its partition.
     Paused,
-    /// Its partition is no longer here.
-    Closed,
 }
 
 #[derive(Debug)]
@@ -58,7 +56,7 @@ pub struct Host {
     pub origin: Box<str>,
     pub queue: HostQueue,
     /// Pages visited before that are due again.
-    pub revisits: BTreeMap<Rank, Entry>,
+    pub revisits: BTreeMap<Rank, Box<Entry>>,
     pub rules: RulesState,
     pub rules_tries: u16,
     /// Where robots.txt was redirected to; only while it is being fetched.
@@ -79,6 +77,16 @@ pub struct Host {
     pub mirror_of: Option<Box<str>>,
     /// Changed since the last commit.
     pub dirty: bool,
+    /// The commit that has its record as it is, if there was one in this run.
+    pub saved_in: Option<u64>,
+    /// Asked since it was last looked at for leaving memory.
+    pub asked: bool,
+    /// Entries that wait for their next try.
+    pub delayed: u32,
+    /// Requests under way that another host's robots.txt led here.
+    pub guests: u32,
+    /// The store may have its rules, and was not asked yet.
+    pub rules_on_disk: bool,
     /// Different queries accepted per path (hashed), to bound calendars and the like.
     pub queries: HashMap<u64, u32>,
 }
@@ -108,6 +116,11 @@ impl Host {
             address: None,
             mirror_of: None,
             dirty: false,
+            saved_in: None,
+            asked: false,
+            delayed: 0,
+            guests: 0,
+            rules_on_disk: false,
             queries: HashMap::default(),
         }
     }
@@ -117,6 +130,7 @@ impl Host {
         if record.waiting > 0 {
             host.queue = HostQueue::on_disk();
         }
+        host.rules_on_disk = true;
         host.waiting = record.waiting;
         host.accepted = record.accepted;
         host.fetched = record.fetched;
@@ -140,9 +154,11 @@ impl Host {
         }
     }
 
-    /// Counts a query of a path; false if the path has had its share.
-    pub fn take_query(&mut self, path_hash: u64, limit: u32) -> bool {
-        if self.queries.len() >= MAX_COUNTED_PATHS && !self.queries.contains_key(&path_hash) {
+    /// Counts a query of a path; false if the path has had its share. A path is counted from now on only if there is
+    /// `room`.
+    pub fn take_query(&mut self, path_hash: u64, limit: u32, room: bool) -> bool {
+        let room = room && self.queries.len() < MAX_COUNTED_PATHS;
+        if !room && !self.queries.contains_key(&path_hash) {
             return true;
         }
         let count = self.queries.entry(path_hash).or_insert(0);

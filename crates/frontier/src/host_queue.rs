@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use lycosa_types::{CanonUrl, UnixMs, UrlId, UrlKey};
+use lycosa_types::{CanonUrl, UnixMs, UrlId, UrlKey, UrlRecord};
 
 use crate::order::Rank;
 
@@ -26,9 +26,18 @@ pub struct Entry {
     pub revisit: bool,
 }
 
+impl Entry {
+    /// What is known about the URL while it waits.
+    pub fn into_record(self) -> UrlRecord {
+        let record = UrlRecord::queued(self.url.into_string(), self.depth, self.found_on, self.found_at);
+        UrlRecord { tries: self.tries, ..record }
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct HostQueue {
-    head: BTreeMap<Rank, Entry>,
+    /// Boxed, because a node of the map has room for eleven, and most hosts have one.
+    head: BTreeMap<Rank, Box<Entry>>,
     spilled_from: Option<Rank>,
 }
 
@@ -38,9 +47,14 @@ impl HostQueue {
         Self { head: BTreeMap::new(), spilled_from: Some(Rank::FIRST) }
     }
 
+    /// Whether a new entry is left to the disk.
+    pub fn leaves_to_disk(&self, rank: Rank) -> bool {
+        self.spilled_from.is_some_and(|line| rank >= line)
+    }
+
     /// Takes in a new entry. Returns how many more entries are in memory (0 if it is left to the disk).
-    pub fn push(&mut self, entry: Entry) -> usize {
-        if self.spilled_from.is_some_and(|line| entry.rank >= line) {
+    pub fn push(&mut self, entry: Box<Entry>) -> usize {
+        if self.leaves_to_disk(entry.rank) {
             return 0;
         }
         self.head.insert(entry.rank, entry);
@@ -48,22 +62,22 @@ impl HostQueue {
     }
 
     /// Puts back an entry that was leased, whatever the line says: it is not read from disk again while it is leased.
-    pub fn put_back(&mut self, entry: Entry) {
+    pub fn put_back(&mut self, entry: Box<Entry>) {
         self.head.insert(entry.rank, entry);
     }
 
-    pub fn pop(&mut self) -> Option<Entry> {
+    pub fn pop(&mut self) -> Option<Box<Entry>> {
         self.head.pop_first().map(|(_, entry)| entry)
     }
 
     /// The first entry from `from` on, as far as memory knows.
-    pub fn pop_from(&mut self, from: Rank) -> Option<Entry> {
+    pub fn pop_from(&mut self, from: Rank) -> Option<Box<Entry>> {
         let rank = self.head.range(from..).next().map(|(rank, _)| *rank)?;
         self.head.remove(&rank)
     }
 
     /// Takes out the entry at `rank`, if it is in memory.
-    pub fn take(&mut self, rank: Rank) -> Option<Entry> {
+    pub fn take(&mut self, rank: Rank) -> Option<Box<Entry>> {
         self.head.remove(&rank)
     }
 
@@ -84,7 +98,7 @@ impl HostQueue {
 
     /// Takes in what waits from the line on. `read_to` is the last rank that was looked at, or none if that was all;
     /// the line moves there. Returns how many more entries are in memory.
-    pub fn reload(&mut self, entries: impl IntoIterator<Item = Entry>, read_to: Option<Rank>) -> usize {
+    pub fn reload(&mut self, entries: impl IntoIterator<Item = Box<Entry>>, read_to: Option<Rank>) -> usize {
         let before = self.head.len();
         self.head.extend(entries.into_iter().map(|entry| (entry.rank, entry)));
         self.spilled_from = read_to.map(Rank::next);
@@ -147,12 +161,13 @@ mod tests {
                         let entry = entry(priority, sequence);
                         sequence += 1;
                         disk.insert(entry.rank, entry.clone());
-                        queue.push(entry);
+                        queue.push(Box::new(entry));
                     }
                     5 => { queue.shrink_to(priority as usize); }
                     _ => {
                         if let Some(from) = queue.wants_reload() {
-                            let found: Vec<Entry> = disk.range(from..).take(3).map(|(_, e)| e.clone()).collect();
+                            let found: Vec<Box<Entry>> =
+                                disk.range(from..).take(3).map(|(_, e)| Box::new(e.clone())).collect();
                             let read_to = if found.len() < 3 { None } else { found.last().map(|e| e.rank) };
                             queue.reload(found, read_to);
                         }

@@ -8,6 +8,7 @@
 //! | [`order`] | which of two waiting URLs goes first |
 //! | [`host_queue`] | the URLs waiting for one host: the best in memory, the rest on disk |
 //! | [`host`] | one host: its queue, its rules, its pace |
+//! | [`host_table`] | the hosts in memory |
 //! | [`politeness`] | how long to leave a host alone |
 //! | [`schedule`] | which host may be served now, which one when |
 //! | [`frontier`] | all of it together: admit, lease, finish |
@@ -22,6 +23,7 @@ pub mod course;
 pub mod frontier;
 pub mod host;
 pub mod host_queue;
+pub mod host_table;
 pub mod order;
 pub mod politeness;
 pub mod prints;
@@ -35,7 +37,7 @@ pub mod trap;
 pub use course::{Amendment, Course, CourseEnd};
 pub use frontier::{
     Admission, Counts, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd,
-    PartitionCounts, Revisits, RulesEnd,
+    PartitionCounts, PictureWanted, Revisits, RulesEnd,
 };
 pub use host::Rules;
 pub use order::{Order, Signals};

@@ -30,14 +30,18 @@ struct Gate {
     waiting: VecDeque<HostIndex>,
 }
 
-/// Gates of addresses that nobody waits for are forgotten beyond this many.
-const MAX_IDLE_GATES: usize = 100_000;
+/// Gates of addresses that nobody waits for are looked for beyond this many.
+const MANY_GATES: usize = 100_000;
+/// Places of hosts that are gone, among the ready, are looked for beyond this many.
+const MANY_STALE: usize = 4096;
 
 #[derive(Debug, Default)]
 pub struct Schedule {
     timers: BinaryHeap<Reverse<(UnixMs, Alarm)>>,
     ready: BinaryHeap<Reverse<(Rank, HostIndex)>>,
     gates: HashMap<IpAddr, Gate>,
+    /// Gates left after the last look for idle ones: the next look is worth its cost at twice as many.
+    gates_left: usize,
 }
 
 impl Schedule {
@@ -87,7 +91,7 @@ impl Schedule {
     }
 
     /// Frees the gate; the next host may pass at `ready_at`.
-    pub fn leave_gate(&mut self, address: IpAddr, ready_at: UnixMs) {
+    pub fn leave_gate(&mut self, address: IpAddr, ready_at: UnixMs, now: UnixMs) {
         let Some(gate) = self.gates.get_mut(&address) else {
             return;
         };
@@ -97,8 +101,16 @@ impl Schedule {
             let at = gate.ready_at;
             self.wake_at(at, Alarm::Gate(address));
         }
-        if self.gates.len() > MAX_IDLE_GATES {
-            self.gates.retain(|_, gate| gate.busy || gate.ready_at > ready_at || !gate.waiting.is_empty());
+        if self.gates.len() > MANY_GATES.max(self.gates_left * 2) {
+            self.gates.retain(|_, gate| gate.busy || gate.ready_at > now || !gate.waiting.is_empty());
+            self.gates_left = self.gates.len();
+        }
+    }
+
+    /// Clears the ready of hosts that are gone, if they outnumber the `hosts` there are.
+    pub fn forget_stale(&mut self, hosts: usize, exists: impl Fn(HostIndex) -> bool) {
+        if self.ready.len() > 2 * hosts + MANY_STALE {
+            self.ready.retain(|Reverse((_, host))| exists(*host));
         }
     }
 
@@ -136,12 +148,12 @@ mod tests {
         assert!(!schedule.enter_gate(ip, 2, UnixMs(0)));
         assert!(!schedule.enter_gate(ip, 3, UnixMs(0)));
         assert_eq!(schedule.due(UnixMs(1000)), None);
-        schedule.leave_gate(ip, UnixMs(150));
+        schedule.leave_gate(ip, UnixMs(150), UnixMs(0));
         assert_eq!(schedule.due(UnixMs(149)), None);
         assert_eq!(schedule.due(UnixMs(150)), Some(Alarm::Gate(ip)));
         assert_eq!(schedule.next_at_gate(ip, UnixMs(150)), Some(2));
         assert!(schedule.enter_gate(ip, 2, UnixMs(150)));
-        schedule.leave_gate(ip, UnixMs(300));
+        schedule.leave_gate(ip, UnixMs(300), UnixMs(150));
         assert_eq!(schedule.due(UnixMs(300)), Some(Alarm::Gate(ip)));
         assert_eq!(schedule.next_at_gate(ip, UnixMs(300)), Some(3));
     }

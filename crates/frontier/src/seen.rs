@@ -43,6 +43,23 @@ impl SeenSet {
         Self { shards: (0..SHARDS).map(|_| shard()).collect(), budget_bytes, bytes: SHARDS * FIRST_SLOTS * 8 }
     }
 
+    /// Makes room for so many at once, as far as the budget reaches: filling a table that grows costs twice as much.
+    pub fn reserve(&mut self, prints: usize) {
+        let per_shard = prints / SHARDS;
+        for shard in &mut self.shards {
+            let slots = shard.slots.len();
+            let mut wanted = slots;
+            while wanted * FULL_EIGHTHS < per_shard.saturating_mul(8) {
+                wanted *= 2;
+            }
+            let more = (wanted - slots) * 8;
+            if more > 0 && self.bytes.saturating_add(more) <= self.budget_bytes {
+                shard.grow_to(wanted);
+                self.bytes += more;
+            }
+        }
+    }
+
     /// Tests and remembers in one step.
     pub fn insert(&mut self, key: UrlKey) -> Seen {
         self.insert_print(key.low())
@@ -55,7 +72,7 @@ impl SeenSet {
         let slots = self.shards[shard_index].slots.len();
         if self.shards[shard_index].taken * 8 >= slots * FULL_EIGHTHS {
             if self.bytes + slots * 8 <= self.budget_bytes {
-                self.shards[shard_index].grow();
+                self.shards[shard_index].grow_to(slots * 2);
                 self.bytes += slots * 8;
             } else if !self.shards[shard_index].holds(print) {
                 return Seen::Unknown;
@@ -107,9 +124,9 @@ impl Shard {
         new
     }
 
-    fn grow(&mut self) {
-        let doubled = vec![EMPTY; self.slots.len() * 2];
-        let old = std::mem::replace(&mut self.slots, doubled);
+    /// `slots` is a power of two, and more than there are.
+    fn grow_to(&mut self, slots: usize) {
+        let old = std::mem::replace(&mut self.slots, vec![EMPTY; slots]);
         for print in old.into_iter().filter(|&print| print != EMPTY) {
             let at = self.slot(print);
             self.slots[at] = print;
@@ -134,6 +151,24 @@ mod tests {
             assert_eq!(seen.insert_print(print) == Seen::New, expected, "{print:x}");
         }
         assert_eq!(seen.len(), model.len());
+    }
+
+    #[test]
+    fn room_made_at_once_changes_no_answer() {
+        let budget = 4 << 20;
+        let (mut plain, mut roomy) = (SeenSet::new(budget), SeenSet::new(budget));
+        for print in prints(1000) {
+            plain.insert_print(print);
+            roomy.insert_print(print);
+        }
+        roomy.reserve(100_000);
+        assert!(roomy.bytes() > plain.bytes() && roomy.bytes() <= budget);
+        for print in prints(100_000) {
+            assert_eq!(plain.insert_print(print), roomy.insert_print(print), "{print:x}");
+        }
+        assert_eq!(roomy.len(), plain.len());
+        roomy.reserve(usize::MAX / 16);
+        assert!(roomy.bytes() <= budget);
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl LinkGraph {
         }
         let dir = reader.layout.graph();
         let index = LinkIndex::open_current(&log, &dir.join("links"), &BuildOptions::default())?;
-        let ids = reader.store.url_keys().map(|id| id.map_err(anyhow::Error::from));
+        let ids = reader.store.urls().map(|known| known.map(|(id, _)| id).map_err(anyhow::Error::from));
         let names = Names::open_current::<anyhow::Error>(&dir.join("names"), stamp(&reader)?, ids)?;
         Ok(Self { reader, index, names })
     }

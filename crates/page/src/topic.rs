@@ -232,8 +232,8 @@ mod tests {
 
     #[test]
     fn words_that_every_page_has_lose_their_weight() {
-        let topic = Topic::new(["solar", "panel", "river"]);
-        let (solar, river) = ("solar panel words of this page", "river words of this page");
+        let topic = Topic::new(["solar", "panel", "inverter", "grid", "river"]);
+        let (solar, river) = ("solar panel, inverter and grid on this page", "river words of this page");
         for _ in 0..200 {
             topic.relevance(solar);
             topic.relevance(river);

@@ -13,9 +13,11 @@ use lycosa_frontier::{PartitionCounts, Scope, StoreError};
 use lycosa_types::{CanonUrl, PartitionId, UnixMs};
 use tokio::runtime::Handle;
 
+use super::opener::{Opener, Read, Unread};
+use super::pace::Pace;
 use super::{Bookkeeper, Stop};
 use crate::cluster::Stays;
-use crate::cluster::custody::{LostArchive, is_lost};
+use crate::cluster::custody::LostArchive;
 use crate::cluster::note::Note;
 
 /// Figures and loads are told this often.
@@ -36,6 +38,8 @@ struct Arrival {
     links: Vec<(u64, Batch)>,
     /// The commit that must be durable first; none before it is cut.
     after: Option<u64>,
+    /// It is being read.
+    asked: bool,
 }
 
 /// A partition that is to go.
@@ -58,6 +62,7 @@ struct Waiting {
 pub(super) struct Member {
     pub(super) node: NodeHandle,
     runtime: Handle,
+    opener: Opener,
     pub(super) settings: CrawlSettings,
     /// The stay each partition had last.
     epochs: BTreeMap<PartitionId, u64>,
@@ -73,6 +78,7 @@ pub(super) struct Member {
     /// Whether a partition was ever asked back.
     asked_to_release: bool,
     pub(super) refused: u64,
+    paces: BTreeMap<PartitionId, Pace>,
     last_report: Instant,
     last_asked: Option<Instant>,
     /// Buffers used again for every link.
@@ -81,10 +87,11 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) fn new(node: NodeHandle, runtime: Handle, settings: CrawlSettings) -> Self {
+    pub(super) fn new(node: NodeHandle, runtime: Handle, settings: CrawlSettings, opener: Opener) -> Self {
         Self {
             node,
             runtime,
+            opener,
             settings,
             epochs: BTreeMap::new(),
             consumed: BTreeMap::new(),
@@ -96,6 +103,7 @@ impl Member {
             finished: false,
             asked_to_release: false,
             refused: 0,
+            paces: BTreeMap::new(),
             last_report: Instant::now(),
             last_asked: None,
             url: String::new(),
@@ -220,7 +228,7 @@ impl Bookkeeper {
                 tracing::info!(%partition, epoch, planned, ?loaded, "a partition arrived");
                 member.arriving.retain(|arrival| arrival.partition != partition);
                 let links = Vec::new();
-                member.arriving.push(Arrival { partition, epoch, planned, links, after: None });
+                member.arriving.push(Arrival { partition, epoch, planned, links, after: None, asked: false });
             }
             NodeEvent::Links { partition, epoch, sequence, batch } => {
                 let arrival = member.arriving.iter_mut().find(|arrival| arrival.partition == partition);
@@ -277,13 +285,18 @@ impl Bookkeeper {
             Some(after) => committed >= Some(after),
             None => settled,
         };
-        let (ready, waiting) =
-            std::mem::take(&mut member.arriving).into_iter().partition(|arrival| durable(arrival.after));
-        member.arriving = waiting;
-        let ready: Vec<Arrival> = ready;
+        let coming = member.arriving.len();
+        for arrival in member.arriving.iter_mut().filter(|arrival| !arrival.asked && durable(arrival.after)) {
+            arrival.asked = true;
+            arrival.after.get_or_insert(committed.unwrap_or(0));
+            let Arrival { partition, epoch, .. } = *arrival;
+            let lost = member.lost.remove(&partition).unwrap_or_default();
+            let wanted = self.frontier.picture_wanted(coming);
+            member.opener.ask(Unread { partition, epoch, wanted, lost });
+        }
         self.let_go(durable);
-        for arrival in ready {
-            self.open_partition(arrival, now)?;
+        while let Some(read) = self.member.as_ref().and_then(|member| member.opener.next()) {
+            self.open_partition(read, now)?;
         }
         self.ask_for_leave(now);
         self.report_loads();
@@ -296,15 +309,24 @@ impl Bookkeeper {
         self.committing == 0 && self.ended.is_empty() && !self.frontier.has_changes() && nothing_taken_in
     }
 
-    fn open_partition(&mut self, arrival: Arrival, now: UnixMs) -> Result<(), StoreError> {
-        let Arrival { partition, epoch, planned, links, .. } = arrival;
-        self.frontier.open_partition(partition, epoch, planned, now)?;
-        if let Some(member) = &mut self.member {
-            member.epochs.insert(partition, epoch);
-            member.leaving.remove(&partition);
-            member.last_asked = None;
+    fn open_partition(&mut self, read: Read, now: UnixMs) -> Result<(), StoreError> {
+        let Read { partition, epoch, picture, lost } = read;
+        let Some(member) = &mut self.member else { return Ok(()) };
+        let its =
+            |arrival: &Arrival| arrival.asked && (arrival.partition, arrival.epoch) == (partition, epoch);
+        // It may have left while it was read.
+        let Some(at) = member.arriving.iter().position(its) else { return Ok(()) };
+        let Arrival { planned, links, .. } = member.arriving.swap_remove(at);
+        member.epochs.insert(partition, epoch);
+        member.leaving.remove(&partition);
+        member.last_asked = None;
+        self.frontier.open_pictured(picture?, epoch, planned, now);
+        if !lost.is_empty() {
+            tracing::warn!(%partition, pages = lost.len(), "pages of a lost archive are fetched again");
         }
-        self.fetch_lost(partition, now)?;
+        for (id, record) in lost {
+            self.frontier.requeue(id, record, now)?;
+        }
         for (sequence, batch) in links {
             self.take_links(partition, sequence, &batch, now)?;
         }
@@ -315,24 +337,6 @@ impl Bookkeeper {
         if let Some(member) = &mut self.member {
             member.lost.insert(partition, lost);
         }
-    }
-
-    /// Pages of a partition whose copies are lost wait again.
-    fn fetch_lost(&mut self, partition: PartitionId, now: UnixMs) -> Result<(), StoreError> {
-        let lost = self.member.as_mut().and_then(|member| member.lost.remove(&partition)).unwrap_or_default();
-        if lost.is_empty() {
-            return Ok(());
-        }
-        let pages = self.store.partition_urls(partition);
-        let pages = pages.filter(|page| page.as_ref().map_or(true, |(_, record)| is_lost(record, &lost)));
-        let pages = pages.collect::<Result<Vec<_>, _>>()?;
-        if !pages.is_empty() {
-            tracing::warn!(%partition, pages = pages.len(), "pages of a lost archive are fetched again");
-        }
-        for (id, record) in pages {
-            self.frontier.requeue(id, record, now)?;
-        }
-        Ok(())
     }
 
     /// Partitions that leave go once nothing of theirs is under way and all of it is durable.
@@ -379,19 +383,24 @@ impl Bookkeeper {
         if member.last_report.elapsed() < REPORT_EVERY {
             return;
         }
-        member.last_report = Instant::now();
         let settled = settled && member.overflow.is_empty();
-        let loads: Vec<PartitionLoad> = self
-            .frontier
-            .partitions()
-            .map(|counts| PartitionLoad {
+        let passed_s = member.last_report.elapsed().as_secs_f64();
+        member.last_report = Instant::now();
+        let mut paces = BTreeMap::new();
+        let load = |counts: PartitionCounts| {
+            let before = member.paces.get(&counts.partition).filter(|pace| pace.epoch == counts.epoch);
+            let pace = Pace::after(before, &counts, passed_s);
+            paces.insert(counts.partition, pace);
+            PartitionLoad {
                 partition: counts.partition,
                 epoch: counts.epoch,
-                weight: 1 + counts.waiting,
+                weight: 1 + counts.waiting + pace.lately as u64,
                 // Until it is durable it may have to be done again.
                 idle: settled && counts.waiting == 0 && counts.leased == 0,
-            })
-            .collect();
+            }
+        };
+        let loads: Vec<PartitionLoad> = self.frontier.partitions().map(load).collect();
+        member.paces = paces;
         let figures = Figures {
             pages: self.totals.pages,
             bytes: self.totals.received_bytes,

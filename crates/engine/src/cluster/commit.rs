@@ -121,7 +121,7 @@ impl NodeCommitter {
     /// Links that were taken in for partitions that are gone are sent to whoever has them now.
     fn send_again(&self, changes: &Changes, gone: &BTreeSet<PartitionId>) {
         let mut note = Vec::new();
-        for (slot, entry, _) in changes.queued.iter().filter(|(slot, ..)| gone.contains(&slot.partition)) {
+        for (slot, entry) in changes.queued.iter().filter(|(slot, _)| gone.contains(&slot.partition)) {
             let what = Note { redirects: entry.redirects, found_on: entry.found_on, ..Note::default() };
             what.encode(&mut note);
             let link = Link { note: &note, ..Link::new(entry.url.as_str(), entry.depth) };

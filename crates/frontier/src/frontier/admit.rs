@@ -10,8 +10,10 @@ use crate::schedule::HostIndex;
 use crate::seen::Seen;
 use crate::store::{HostSlot, StoreError};
 
-/// A host keeps at least this many entries in memory when others are left to the disk.
+/// A host keeps up to this many entries in memory when others are left to the disk; fewer if there are many hosts.
 const KEEP_PER_HOST: usize = 64;
+/// Paths whose queries are counted, all hosts in memory together; beyond, no new path is counted.
+const MAX_COUNTED_PATHS: usize = 1 << 20;
 
 impl Frontier {
     /// Takes in a URL that is within scope.
@@ -54,22 +56,30 @@ impl Frontier {
         now: UnixMs,
     ) -> Result<Admission, StoreError> {
         if seen == Seen::Unknown {
-            let id = UrlId { partition: slot.partition, key: found.key };
-            if !self.seen_uncommitted.insert(found.key) {
-                return Ok(Admission::SeenBefore);
-            }
-            if self.store.knows_url(id)? {
-                self.seen_uncommitted.remove(&found.key);
+            let print = found.key.low();
+            if self.known_uncommitted.contains(&print) || self.is_known(slot.partition, print)? {
                 return Ok(Admission::SeenBefore);
             }
         }
         let index = self.host_at(slot, &url)?;
         let limit = self.options.max_queries_per_path;
-        let Some(host) = self.hosts.get_mut(index as usize) else {
+        let Some(host) = self.hosts.get_mut(index) else {
             return Ok(Admission::SeenBefore);
         };
-        if url.query().is_some() && !host.take_query(lycosa_types::HostKey::of(url.path()).0, limit) {
-            return Ok(Admission::QueryBudget);
+        if url.query().is_some() {
+            let before = host.queries.len();
+            let room = self.counted_paths < MAX_COUNTED_PATHS;
+            let within = host.take_query(lycosa_types::HostKey::of(url.path()).0, limit, room);
+            self.counted_paths += host.queries.len() - before;
+            if !within {
+                return Ok(Admission::QueryBudget);
+            }
+        }
+        if seen == Seen::Unknown {
+            self.known_uncommitted.insert(found.key.low());
+            self.changes.known.push((slot.partition, found.key.low()));
+        } else if self.partitions.is_none() {
+            self.changes.seen.push(found.key.low());
         }
         self.sequence += 1;
         let entry = Entry {
@@ -85,6 +95,13 @@ impl Frontier {
         };
         self.enqueue(index, entry, now);
         Ok(Admission::Queued)
+    }
+
+    fn is_known(&self, partition: PartitionId, print: u64) -> Result<bool, StoreError> {
+        match &self.partitions {
+            None => self.store.knows(print),
+            Some(_) => self.store.knows_in(partition, print),
+        }
     }
 
     /// Takes in a page once more that was done: its copy is lost.
@@ -112,20 +129,25 @@ impl Frontier {
     }
 
     fn enqueue(&mut self, index: HostIndex, entry: Entry, now: UnixMs) {
-        let Some(host) = self.hosts.get_mut(index as usize) else {
+        let hosts = self.hosts.len().max(1);
+        let Some(host) = self.hosts.get_mut(index) else {
             return;
         };
-        let record =
-            UrlRecord::queued(entry.url.as_str().to_owned(), entry.depth, entry.found_on, entry.found_at);
-        self.changes.queued.push((host.slot, entry.clone(), record));
         host.waiting += 1;
         host.accepted += 1;
         self.waiting += 1;
         let partition = host.slot.partition;
         let (key, rank) = (entry.key, entry.rank);
-        self.entries_in_memory += host.queue.push(entry);
-        if self.entries_in_memory > self.options.max_entries_in_memory {
-            self.entries_in_memory -= host.queue.shrink_to(KEEP_PER_HOST.max(host.queue.in_memory() / 2));
+        if host.queue.leaves_to_disk(rank) {
+            self.changes.queued.push(host.slot, entry);
+        } else {
+            self.changes.queued.push(host.slot, entry.clone());
+            self.entries_in_memory += host.queue.push(Box::new(entry));
+        }
+        let most = self.options.max_entries_in_memory;
+        if self.entries_in_memory > most {
+            let keep = (most / hosts).clamp(1, KEEP_PER_HOST).max(host.queue.in_memory() / 2);
+            self.entries_in_memory -= host.queue.shrink_to(keep);
         }
         if let Some(open) = self.partition_mut(partition) {
             open.waiting += 1;
@@ -137,13 +159,20 @@ impl Frontier {
 
     /// The host of a URL, from memory, from the store, or new.
     pub(super) fn host_at(&mut self, slot: HostSlot, url: &CanonUrl) -> Result<HostIndex, StoreError> {
-        if let Some(&index) = self.by_slot.get(&slot) {
+        if let Some(index) = self.hosts.at(slot) {
             return Ok(index);
         }
-        let host = match self.store.host(slot)? {
-            Some(record) => Host::from_record(slot, record),
-            None => Host::new(slot, url.origin()),
+        let index = match self.store.host(slot)? {
+            Some(record) => {
+                if record.waiting > 0 {
+                    self.no_longer_dormant(slot.partition);
+                }
+                self.wake(slot, record)
+            }
+            // It may have been asked by a run that died before it was written.
+            None => self.add_rested(Host::new(slot, url.origin())),
         };
-        self.add_host(host)
+        self.make_room(index);
+        Ok(index)
     }
 }

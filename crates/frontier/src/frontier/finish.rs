@@ -35,7 +35,7 @@ impl Frontier {
             Outcome::Failed(failure) => Some(*failure),
             _ => None,
         };
-        let host = self.hosts.get_mut(index as usize)?;
+        let host = self.hosts.get_mut(index)?;
         match failure {
             Some(failure) if blames_host(failure) => host.failures_in_row += 1,
             Some(_) => {}
@@ -54,9 +54,10 @@ impl Frontier {
                 if !entry.revisit {
                     self.changes.retried.push((host.slot, entry.clone()));
                 }
+                host.delayed += 1;
                 self.delays += 1;
                 self.schedule.wake_at(now.plus_ms(wait), Alarm::Delayed(self.delays));
-                self.delayed.insert(self.delays, (index, entry));
+                self.delayed.insert(self.delays, (index, Box::new(entry)));
                 self.rest(index, now);
                 return None;
             }
@@ -87,7 +88,7 @@ impl Frontier {
         }
         self.give_back(index, address, elapsed_ms, now);
         let politeness = self.options.politeness.clone();
-        let Some(host) = self.hosts.get_mut(index as usize) else {
+        let Some(host) = self.hosts.get_mut(index) else {
             return;
         };
         let until = now.plus_ms(politeness.rules_ttl_ms);
@@ -118,18 +119,20 @@ impl Frontier {
             }
         }
         if let Some(url) = asked
-            && let Some(&other) = self.by_slot.get(&self.slot_of(&url))
+            && let Some(at) = self.hosts.at(self.slot_of(&url))
+            && let Some(other) = self.hosts.get_mut(at)
         {
             let pause = politeness.pause_ms(None, elapsed_ms);
-            let other = &mut self.hosts[other as usize];
             other.ready_at = other.ready_at.max(now.plus_ms(pause));
+            other.guests = other.guests.saturating_sub(1);
+            self.touch(at);
         }
         self.rest(index, now);
     }
 
     /// The host mirrors another one: what waits for it is dropped, unless it is the other one's own mirror.
     pub fn mark_mirror(&mut self, index: HostIndex, of: &str) {
-        let Some(host) = self.hosts.get_mut(index as usize) else { return };
+        let Some(host) = self.hosts.get_mut(index) else { return };
         if host.mirror_of.is_none() {
             host.mirror_of = Some(of.into());
             self.touch(index);
@@ -144,7 +147,7 @@ impl Frontier {
         match address {
             Ok(address) => {
                 self.lease_ended(index);
-                let Some(host) = self.hosts.get_mut(index as usize) else {
+                let Some(host) = self.hosts.get_mut(index) else {
                     return;
                 };
                 host.in_flight = host.in_flight.saturating_sub(1);
@@ -163,13 +166,13 @@ impl Frontier {
     fn give_back(&mut self, index: HostIndex, address: Option<IpAddr>, elapsed_ms: u64, now: UnixMs) {
         self.lease_ended(index);
         let politeness = &self.options.politeness;
-        let Some(host) = self.hosts.get_mut(index as usize) else {
+        let Some(host) = self.hosts.get_mut(index) else {
             return;
         };
         host.in_flight = host.in_flight.saturating_sub(1);
         if politeness.ip_delay_ms > 0 {
             if let Some(held) = host.address {
-                self.schedule.leave_gate(held, now.plus_ms(politeness.ip_delay_ms + ROUNDING_MS));
+                self.schedule.leave_gate(held, now.plus_ms(politeness.ip_delay_ms + ROUNDING_MS), now);
             }
             if address.is_some() {
                 host.address = address;
@@ -184,15 +187,18 @@ impl Frontier {
 
     fn lease_ended(&mut self, index: HostIndex) {
         self.leased -= 1;
-        let partition = self.hosts.get(index as usize).map(|host| host.slot.partition);
-        if let Some(open) = partition.and_then(|partition| self.partition_mut(partition)) {
+        if let Some(partitions) = &mut self.partitions
+            && let Some(host) = self.hosts.get(index)
+            && let Some(open) = partitions.get_mut(&host.slot.partition)
+        {
             open.leased = open.leased.saturating_sub(1);
+            open.ended += 1;
         }
     }
 
     fn rest(&mut self, index: HostIndex, now: UnixMs) {
         self.touch(index);
-        if let Some(host) = self.hosts.get_mut(index as usize)
+        if let Some(host) = self.hosts.get_mut(index)
             && host.place == Place::Busy
         {
             host.place = Place::Idle;
@@ -211,11 +217,13 @@ impl Frontier {
     ) -> Done {
         self.touch(index);
         self.ended.push((entry.key, index));
-        let host = &mut self.hosts[index as usize];
         if entry.revisit {
             self.revisits.pending -= 1;
         } else {
             self.waiting -= 1;
+        }
+        let slot = self.hosts.get(index).map_or_else(|| self.slot_of(&entry.url), |host| host.slot);
+        if let Some(host) = self.hosts.get_mut(index).filter(|_| !entry.revisit) {
             host.waiting = host.waiting.saturating_sub(1);
             let open = self.partitions.as_mut().and_then(|open| open.get_mut(&host.slot.partition));
             if let Some(open) = open {
@@ -234,15 +242,7 @@ impl Frontier {
             visited_at: Some(now),
             visit,
         };
-        Done {
-            slot: host.slot,
-            key: entry.key,
-            rank: entry.rank,
-            record,
-            signatures: None,
-            revisit,
-            course: None,
-        }
+        Done { slot, key: entry.key, rank: entry.rank, record, signatures: None, revisit, course: None }
     }
 }
 

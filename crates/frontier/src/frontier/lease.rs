@@ -9,12 +9,14 @@ use crate::order::{Lists, Rank};
 use crate::schedule::{Alarm, HostIndex};
 use crate::store::StoreError;
 
-/// Entries read from disk at a time.
-const RELOAD_ENTRIES: usize = 1024;
+/// Entries read from disk at a time; the fewer the more hosts share the memory for entries.
+const RELOAD_ENTRIES: std::ops::RangeInclusive<usize> = 8..=1024;
 /// Entries read from disk at a time for a list of the pvalue order that is not in memory.
 const LIST_ENTRIES: usize = 64;
 /// Entries dropped by rules in one go before others get their turn.
 const MAX_DROPS: usize = 256;
+/// Entries dropped before a lease ends without one, so that what was dropped can be committed.
+const MAX_DROPS_PER_LEASE: usize = 4096;
 
 /// What serving a host led to.
 enum Served {
@@ -31,8 +33,11 @@ impl Frontier {
     pub fn lease(&mut self, now: UnixMs, dropped: &mut Vec<Done>) -> Result<Option<Lease>, StoreError> {
         self.ring_alarms(now);
         self.find_revisits(now)?;
+        self.bring_in(now)?;
+        self.cut_short = false;
+        let enough = dropped.len().saturating_add(MAX_DROPS_PER_LEASE);
         while let Some(index) = self.schedule.pop_ready() {
-            let Some(host) = self.hosts.get_mut(index as usize) else {
+            let Some(host) = self.hosts.get_mut(index) else {
                 continue;
             };
             if host.place != Place::Ready {
@@ -65,13 +70,17 @@ impl Frontier {
                 continue;
             }
             match self.serve(index, now, dropped)? {
-                Served::Lease(kind) => return Ok(Some(self.hand_out(index, kind, now))),
+                Served::Lease(kind) => return Ok(self.hand_out(index, kind, now)),
                 nothing => {
                     if let Some(address) = gate {
-                        self.schedule.leave_gate(address, now);
+                        self.schedule.leave_gate(address, now, now);
                     }
                     if matches!(nothing, Served::Nothing) {
                         self.settle(index, now);
+                    }
+                    if dropped.len() >= enough {
+                        self.cut_short = true;
+                        return Ok(None);
                     }
                 }
             }
@@ -83,7 +92,7 @@ impl Frontier {
         while let Some(alarm) = self.schedule.due(now) {
             match alarm {
                 Alarm::Host(index) => {
-                    if let Some(host) = self.hosts.get_mut(index as usize)
+                    if let Some(host) = self.hosts.get_mut(index)
                         && host.place == Place::Waiting
                     {
                         host.place = Place::Idle;
@@ -92,10 +101,8 @@ impl Frontier {
                 }
                 Alarm::Gate(address) => {
                     while let Some(index) = self.schedule.next_at_gate(address, now) {
-                        let Some(host) = self.hosts.get_mut(index as usize) else { continue };
-                        if host.place == Place::Closed {
-                            continue;
-                        }
+                        // Its partition may be gone.
+                        let Some(host) = self.hosts.get_mut(index) else { continue };
                         host.place = Place::Ready;
                         host.ready_rank = host.best_rank(self.options.order);
                         self.schedule.push_ready(host.ready_rank, index);
@@ -104,9 +111,10 @@ impl Frontier {
                 }
                 Alarm::Delayed(number) => {
                     if let Some((index, entry)) = self.delayed.remove(&number)
-                        && let Some(host) = self.hosts.get_mut(index as usize)
+                        && let Some(host) = self.hosts.get_mut(index)
                     {
                         self.in_flight.remove(&entry.key);
+                        host.delayed = host.delayed.saturating_sub(1);
                         let (key, rank) = (entry.key, entry.rank);
                         if entry.revisit {
                             host.revisits.insert(rank, entry);
@@ -131,9 +139,14 @@ impl Frontier {
     ) -> Result<Served, StoreError> {
         for _ in 0..MAX_DROPS {
             self.reload(index)?;
-            let Some(host) = self.hosts.get_mut(index as usize) else {
+            self.load_rules(index)?;
+            let Some(host) = self.hosts.get_mut(index) else {
                 return Ok(Served::Nothing);
             };
+            if host.ready_at > now {
+                // Its rules ask for a longer rest than was known before they were read.
+                return Ok(Served::Nothing);
+            }
             if host.queue.best().is_none() && host.revisits.is_empty() {
                 return Ok(Served::Nothing);
             }
@@ -153,13 +166,13 @@ impl Frontier {
                 if needs_address {
                     return Ok(Served::Lease(LeaseKind::Resolve));
                 }
-                return Ok(self.serve_rules(index, now));
+                return self.serve_rules(index, now);
             }
             let Some(entry) = self.take_next(index)? else {
                 return Ok(Served::Nothing);
             };
             let politeness = &self.options.politeness;
-            let Some(host) = self.hosts.get(index as usize) else {
+            let Some(host) = self.hosts.get(index) else {
                 return Ok(Served::Nothing);
             };
             let limit = politeness.max_pages_per_host;
@@ -180,29 +193,52 @@ impl Frontier {
                 RulesState::Unknown => None,
             };
             match refusal {
-                None => return Ok(Served::Lease(LeaseKind::Page(Box::new(entry)))),
-                Some(outcome) => dropped.push(self.drop_entry(index, entry, outcome, now)),
+                None => return Ok(Served::Lease(LeaseKind::Page(entry))),
+                Some(outcome) => dropped.push(self.drop_entry(index, *entry, outcome, now)),
             }
         }
         Ok(Served::Nothing)
     }
 
     /// Robots.txt may have moved to another host: then that host must be free too, and rests afterwards.
-    fn serve_rules(&mut self, index: HostIndex, now: UnixMs) -> Served {
-        let moved_to = self.hosts[index as usize].rules_moved_to.clone();
-        let other = moved_to.as_ref().and_then(|url| self.by_slot.get(&self.slot_of(url)).copied());
+    fn serve_rules(&mut self, index: HostIndex, now: UnixMs) -> Result<Served, StoreError> {
+        let Some(host) = self.hosts.get(index) else { return Ok(Served::Nothing) };
+        let (moved_to, redirects) = (host.rules_moved_to.clone(), host.rules_redirects);
         let pause = self.options.politeness.pause_ms(None, 0);
-        if let Some(other) = other.filter(|&other| other != index) {
-            let other = &mut self.hosts[other as usize];
-            if other.in_flight > 0 || other.ready_at > now {
-                let again = other.ready_at.max(now.plus_ms(pause.max(1)));
-                self.hosts[index as usize].ready_at = again;
-                return Served::Nothing;
+        // The pace of a host that another node has is not known here.
+        let here = moved_to.as_ref().map(|url| (self.slot_of(url), url));
+        let here = here.filter(|(slot, _)| self.takes_in(slot.partition));
+        let other_at = here.map(|(slot, url)| self.host_at(slot, url)).transpose()?;
+        if let Some(other_at) = other_at
+            && let Some(other) = self.hosts.get_mut(other_at)
+        {
+            if other_at != index {
+                if other.in_flight > 0 || other.ready_at > now {
+                    let again = other.ready_at.max(now.plus_ms(pause.max(1)));
+                    if let Some(host) = self.hosts.get_mut(index) {
+                        host.ready_at = again;
+                    }
+                    return Ok(Served::Nothing);
+                }
+                // It is asked now, and the answer takes time: leave room for both.
+                other.ready_at = now.plus_ms(pause.saturating_mul(2));
             }
-            // It is asked now, and the answer takes time: leave room for both.
-            other.ready_at = now.plus_ms(pause.saturating_mul(2));
+            other.guests += 1;
+            self.touch(other_at);
         }
-        Served::Lease(LeaseKind::Rules { moved_to, redirects: self.hosts[index as usize].rules_redirects })
+        Ok(Served::Lease(LeaseKind::Rules { moved_to, redirects }))
+    }
+
+    /// Looks up the rules of a host that came from the store, when it is first asked.
+    fn load_rules(&mut self, index: HostIndex) -> Result<(), StoreError> {
+        let Some(host) = self.hosts.get_mut(index).filter(|host| host.rules_on_disk) else { return Ok(()) };
+        host.rules_on_disk = false;
+        if let Some(record) = self.store.rules(host.slot)? {
+            let until = record.fetched_at.plus_ms(self.options.politeness.rules_ttl_ms);
+            host.rules = RulesState::Known { rules: (self.read_rules)(&host.origin, &record), until };
+            self.let_rest(index);
+        }
+        Ok(())
     }
 
     fn drop_entry(&mut self, index: HostIndex, entry: Entry, outcome: Outcome, now: UnixMs) -> Done {
@@ -211,19 +247,19 @@ impl Frontier {
     }
 
     /// The entry whose turn it is, taken out of the queue.
-    fn take_next(&mut self, index: HostIndex) -> Result<Option<Entry>, StoreError> {
+    fn take_next(&mut self, index: HostIndex) -> Result<Option<Box<Entry>>, StoreError> {
         if let Some(entry) = self.take_revisit(index) {
             return Ok(Some(entry));
         }
         let from = self.lists.as_mut().map(Lists::next_start);
         if let Some(from) = from
-            && let Some(host) = self.hosts.get(index as usize)
+            && let Some(host) = self.hosts.get(index)
             && host.queue.has_spilled()
             && !host.queue.reaches(from)
         {
             self.reload_from(index, from, LIST_ENTRIES)?;
         }
-        let Some(host) = self.hosts.get_mut(index as usize) else { return Ok(None) };
+        let Some(host) = self.hosts.get_mut(index) else { return Ok(None) };
         let entry = from.and_then(|from| host.queue.pop_from(from)).or_else(|| host.queue.pop());
         if let Some(entry) = &entry {
             self.entries_in_memory -= 1;
@@ -234,12 +270,15 @@ impl Frontier {
 
     /// Brings the next stretch of a host's queue into memory if there is none.
     fn reload(&mut self, index: HostIndex) -> Result<(), StoreError> {
-        let wanted = self.hosts.get(index as usize).and_then(|host| host.queue.wants_reload());
+        let wanted = self.hosts.get(index).and_then(|host| host.queue.wants_reload());
         if let Some(from) = wanted {
-            let (entries, beyond) = self.read_waiting(index, from, RELOAD_ENTRIES)?;
+            let room = self.options.max_entries_in_memory.saturating_sub(self.entries_in_memory);
+            let share = room / (self.hosts.len() / 8 + 1);
+            let limit = share.clamp(*RELOAD_ENTRIES.start(), *RELOAD_ENTRIES.end());
+            let (entries, beyond) = self.read_waiting(index, from, limit)?;
             self.track_all(index, &entries);
-            if let Some(host) = self.hosts.get_mut(index as usize) {
-                self.entries_in_memory += host.queue.reload(entries, beyond);
+            if let Some(host) = self.hosts.get_mut(index) {
+                self.entries_in_memory += host.queue.reload(entries.into_iter().map(Box::new), beyond);
             }
         }
         Ok(())
@@ -249,9 +288,9 @@ impl Frontier {
     fn reload_from(&mut self, index: HostIndex, from: Rank, limit: usize) -> Result<(), StoreError> {
         let (entries, _) = self.read_waiting(index, from, limit)?;
         self.track_all(index, &entries);
-        if let Some(host) = self.hosts.get_mut(index as usize) {
+        if let Some(host) = self.hosts.get_mut(index) {
             let before = host.queue.in_memory();
-            entries.into_iter().for_each(|entry| host.queue.put_back(entry));
+            entries.into_iter().for_each(|entry| host.queue.put_back(Box::new(entry)));
             self.entries_in_memory += host.queue.in_memory() - before;
         }
         Ok(())
@@ -265,7 +304,7 @@ impl Frontier {
         from: Rank,
         limit: usize,
     ) -> Result<(Vec<Entry>, Option<Rank>), StoreError> {
-        let Some(host) = self.hosts.get(index as usize) else { return Ok((Vec::new(), None)) };
+        let Some(host) = self.hosts.get(index) else { return Ok((Vec::new(), None)) };
         let slot = host.slot;
         let on_disk = self.store.waiting(slot, from, limit)?;
         let complete = on_disk.len() < limit;
@@ -273,34 +312,37 @@ impl Frontier {
         let changes = self.uncommitted.iter().map(|(changes, _)| &**changes).chain([&self.changes]);
         // What is not on disk yet, up to where the stretch from disk ends.
         let not_yet = changes.flat_map(|changes| {
-            let queued = changes.queued.iter().map(|(slot, entry, _)| (slot, entry));
-            queued.chain(changes.moved.values().map(|moved| (&moved.slot, &moved.entry)))
+            let moved = changes.moved_hosts.contains(&slot).then(|| changes.moved.values());
+            let moved = moved.into_iter().flatten().filter(|moved| moved.slot == slot);
+            changes.queued.of(slot).chain(moved.map(|moved| &moved.entry))
         });
-        let not_yet = not_yet.filter(|(entry_slot, entry)| {
-            **entry_slot == slot && entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end)
-        });
+        let not_yet =
+            not_yet.filter(|entry| entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end));
         let stands = |entry: &&Entry| {
             !self.in_flight.contains_key(&entry.key)
                 && self.moving.get(&entry.key).is_none_or(|rank| *rank == entry.rank)
         };
-        let entries = on_disk.iter().chain(not_yet.map(|(_, entry)| entry)).filter(stands).cloned().collect();
+        let not_yet: Vec<Entry> = not_yet.filter(stands).cloned().collect();
+        let mut entries = on_disk;
+        entries.retain(|entry| stands(&entry));
+        entries.extend(not_yet);
         Ok((entries, beyond))
     }
 
-    fn hand_out(&mut self, index: HostIndex, kind: LeaseKind, now: UnixMs) -> Lease {
+    fn hand_out(&mut self, index: HostIndex, kind: LeaseKind, now: UnixMs) -> Option<Lease> {
         if let LeaseKind::Page(entry) = &kind {
             self.in_flight.insert(entry.key, index);
         }
         self.leased += 1;
-        let partition = self.hosts[index as usize].slot.partition;
-        let mut epoch = 0;
-        if let Some(open) = self.partition_mut(partition) {
-            open.leased += 1;
-            epoch = open.epoch;
-        }
         let politeness = &self.options.politeness;
-        let host = &mut self.hosts[index as usize];
+        let host = self.hosts.get_mut(index)?;
+        let open = self.partitions.as_mut().and_then(|open| open.get_mut(&host.slot.partition));
+        let epoch = open.map_or(0, |open| {
+            open.leased += 1;
+            open.epoch
+        });
         host.in_flight += 1;
+        host.asked = true;
         if politeness.per_host > 1 {
             // Several at a time: the pause runs from start to start.
             let pause = politeness.pause_ms(host.rules_delay_ms(), 0);
@@ -308,6 +350,6 @@ impl Frontier {
         }
         let lease = Lease { host: index, slot: host.slot, origin: host.origin.clone(), kind, epoch };
         self.settle(index, now);
-        lease
+        Some(lease)
     }
 }

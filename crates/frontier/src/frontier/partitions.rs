@@ -2,17 +2,20 @@
 //! when they leave or are lost. A crawl on one machine has none of this: everything is open from the start.
 //!
 //! Numbers of hosts are never used again, so a lease of an earlier stay of a partition cannot be taken for one of the
-//! present: it finds its host closed and ends without a trace.
+//! present: it finds its host gone and ends without a trace.
+//!
+//! Memory is bounded as on one machine, all open partitions together: hosts beyond the limit wait on disk, entries
+//! beyond theirs too, and the partitions share the budget of the seen-set.
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use lycosa_types::{PartitionId, UnixMs};
 
 use super::{Frontier, FrontierOptions, LeaseKind, ReadRules};
-use crate::host::{Host, Place};
-use crate::host_queue::HostQueue;
+use crate::host::Place;
+use crate::order::Order;
 use crate::schedule::HostIndex;
 use crate::seen::SeenSet;
-use crate::store::{HostRecord, HostSlot, Store, StoreError, StoredQueue};
+use crate::store::{PartitionPicture, Store, StoreError, StoredHost};
 
 /// A partition that is open here.
 #[derive(Debug)]
@@ -25,11 +28,31 @@ pub(super) struct OpenPartition {
     leaving: bool,
     pub(super) waiting: u64,
     pub(super) leased: u64,
+    /// Leases that ended.
+    pub(super) ended: u64,
     pub(super) seen: SeenSet,
     /// Its last owner did not say when it last asked which host: since when none was asked for sure.
     pub(super) rest_from: Option<UnixMs>,
     /// Hosts whose turn came while nothing could be leased.
     pub(super) paused: Vec<HostIndex>,
+    /// Hosts on disk alone for which URLs wait.
+    pub(super) dormant: u64,
+}
+
+/// What a picture of a partition needs to know of the frontier that will open it.
+#[derive(Clone, Copy, Debug)]
+pub struct PictureWanted {
+    order: Order,
+    seen_bytes: usize,
+    /// Hosts that may come into memory.
+    room: usize,
+}
+
+impl PictureWanted {
+    /// Reads the partition. Nobody may write to it before it is opened.
+    pub fn take(self, store: &Store, partition: PartitionId) -> Result<PartitionPicture, StoreError> {
+        store.picture(partition, self.order, self.seen_bytes, self.room)
+    }
 }
 
 pub(super) type Partitions = HashMap<PartitionId, OpenPartition>;
@@ -42,6 +65,8 @@ pub struct PartitionCounts {
     /// URLs that wait or are leased.
     pub waiting: u64,
     pub leased: u64,
+    /// Leases that ended since it was opened.
+    pub ended: u64,
     pub leaving: bool,
 }
 
@@ -71,59 +96,54 @@ impl Frontier {
         planned: bool,
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        self.close_partition(partition);
-        let Some(open) = self.partitions.as_ref().map(HashMap::len) else { return Ok(()) };
-        let mut seen = SeenSet::new(self.options.seen_bytes / (open + 1));
-        for key in self.store.partition_url_keys(partition) {
-            seen.insert(key?);
+        let picture = self.picture_wanted(1).take(&self.store, partition)?;
+        self.open_pictured(picture, epoch, planned, now);
+        Ok(())
+    }
+
+    /// What a picture of a partition needs to know, if `coming` partitions are about to be opened. Taking it needs the
+    /// store alone, so that the frontier can go on meanwhile.
+    pub fn picture_wanted(&self, coming: usize) -> PictureWanted {
+        let open = self.partitions.as_ref().map_or(0, HashMap::len);
+        let room = self.options.max_hosts_in_memory.saturating_sub(self.hosts.len());
+        PictureWanted {
+            order: self.options.order,
+            seen_bytes: self.options.seen_bytes / (open + coming.max(1)),
+            room: room / coming.max(1),
         }
-        let (order, mut queues, mut last) = (self.options.order, Vec::new(), 0);
-        self.store.partition_queues(
-            partition,
-            |rank| last = last.max(order.sequence_of(rank)),
-            |queue| {
-                queues.push(queue);
-                Ok(())
-            },
-        )?;
+    }
+
+    /// Opens a partition as it was read; nothing was written to it since.
+    pub fn open_pictured(&mut self, picture: PartitionPicture, epoch: u64, planned: bool, now: UnixMs) {
+        let partition = picture.partition;
+        self.close_partition(partition);
+        let Some(partitions) = &mut self.partitions else { return };
         // Numbers given here must not meet those that others gave.
-        self.sequence = self.sequence.max(last);
-        self.taken_sequence = self.taken_sequence.max(last);
+        self.sequence = self.sequence.max(picture.last_sequence);
+        self.taken_sequence = self.taken_sequence.max(picture.last_sequence);
+        self.waiting += picture.waiting;
+        self.dormant.count += picture.dormant;
         let stay = OpenPartition {
             epoch,
             leasing: false,
             leaving: false,
-            waiting: queues.iter().map(|queue| queue.waiting).sum(),
+            waiting: picture.waiting,
             leased: 0,
-            seen,
+            ended: 0,
+            seen: picture.seen,
             rest_from: (!planned).then_some(now),
             paused: Vec::new(),
+            dormant: picture.dormant,
         };
-        self.waiting += stay.waiting;
-        if let Some(partitions) = &mut self.partitions {
-            partitions.insert(partition, stay);
-        }
+        partitions.insert(partition, stay);
         self.share_seen_budget();
-        for queue in queues {
-            let slot = HostSlot { partition, host: queue.host };
-            if let Some(host) = self.stored_host(slot, queue)? {
-                let index = self.add_host(host)?;
-                self.settle(index, now);
+        for StoredHost { slot, record, torn } in picture.hosts {
+            let index = self.wake(slot, record);
+            if torn {
+                self.touch(index);
             }
+            self.settle(index, now);
         }
-        Ok(())
-    }
-
-    /// A host as its queue and its record tell. The queue is what counts: its record may be of an earlier commit.
-    fn stored_host(&self, slot: HostSlot, queue: StoredQueue) -> Result<Option<Host>, StoreError> {
-        let record = match self.store.host(slot)? {
-            Some(record) => record,
-            None => match self.store.entry(slot, queue.first)? {
-                Some(entry) => HostRecord { origin: entry.url.origin().to_owned(), ..HostRecord::default() },
-                None => return Ok(None),
-            },
-        };
-        Ok(Some(Host::from_record(slot, HostRecord { waiting: queue.waiting, ..record })))
     }
 
     /// All open partitions together keep to the budget.
@@ -137,44 +157,41 @@ impl Frontier {
     pub fn close_partition(&mut self, partition: PartitionId) {
         let Some(open) = self.partitions.as_mut().and_then(|open| open.remove(&partition)) else { return };
         self.waiting -= open.waiting;
-        for host in self.hosts.iter_mut().filter(|host| host.slot.partition == partition) {
-            if host.place == Place::Closed {
-                continue;
-            }
-            host.place = Place::Closed;
-            self.by_slot.remove(&host.slot);
+        self.dormant.count = self.dormant.count.saturating_sub(open.dormant);
+        let gone: HashSet<HostIndex> = self.hosts.of_partition(partition).into_iter().collect();
+        for index in &gone {
+            let Some(host) = self.hosts.remove(*index) else { continue };
             self.entries_in_memory -= host.queue.in_memory();
-            host.queue = HostQueue::default();
+            self.counted_paths -= host.queries.len();
             self.revisits.pending -= host.revisits.len();
-            for entry in std::mem::take(&mut host.revisits).into_values() {
+            for entry in host.revisits.values() {
                 self.revisits.keys.remove(&entry.key);
             }
-            host.queries = HashMap::default();
+            if let Some(address) = host.address.filter(|_| host.in_flight > 0) {
+                self.left_at.insert(*index, address);
+            }
         }
-        let hosts = &self.hosts;
-        let closed = |index: HostIndex| {
-            hosts.get(index as usize).is_none_or(|host: &Host| host.place == Place::Closed)
-        };
         let (revisits, lists) = (&mut self.revisits, &mut self.lists);
         self.delayed.retain(|_, (index, entry)| {
-            let gone = closed(*index);
+            let gone = gone.contains(index);
             revisits.pending -= usize::from(gone && entry.revisit);
             !gone
         });
         self.in_flight.retain(|key, index| {
-            let gone = closed(*index);
+            let gone = gone.contains(index);
             if gone {
                 revisits.keys.remove(key);
             }
             !gone
         });
         self.tracked.retain(|_, standing| {
-            let gone = closed(standing.host);
+            let gone = standing.partition == partition;
             if gone && let Some(lists) = lists {
                 lists.leave(standing.rank);
             }
             !gone
         });
+        self.schedule.forget_stale(self.hosts.len(), |index| self.hosts.get(index).is_some());
         self.share_seen_budget();
     }
 
@@ -194,7 +211,7 @@ impl Frontier {
             return;
         }
         for index in std::mem::take(&mut open.paused) {
-            if let Some(host) = self.hosts.get_mut(index as usize)
+            if let Some(host) = self.hosts.get_mut(index)
                 && host.place == Place::Paused
             {
                 host.place = Place::Idle;
@@ -217,26 +234,29 @@ impl Frontier {
             epoch: open.epoch,
             waiting: open.waiting,
             leased: open.leased,
+            ended: open.ended,
             leaving: open.leaving,
         })
     }
 
-    /// Whether a host's partition was closed since the host was leased.
+    pub(super) fn is_open(&self, partition: PartitionId) -> bool {
+        self.partitions.as_ref().is_none_or(|open| open.contains_key(&partition))
+    }
+
+    /// Whether a host's partition was closed since the host was leased: hosts with a lease out leave in no other way.
     pub fn is_closed(&self, index: HostIndex) -> bool {
-        self.hosts.get(index as usize).is_none_or(|host| host.place == Place::Closed)
+        self.hosts.get(index).is_none()
     }
 
     /// A lease of a closed partition is over.
     pub fn abandon(&mut self, index: HostIndex, revisit: bool, now: UnixMs) {
         self.leased = self.leased.saturating_sub(1);
         self.revisits.pending = self.revisits.pending.saturating_sub(usize::from(revisit));
-        let Some(host) = self.hosts.get_mut(index as usize) else { return };
-        host.in_flight = host.in_flight.saturating_sub(1);
         if self.options.politeness.ip_delay_ms > 0
-            && let Some(address) = host.address
+            && let Some(address) = self.left_at.remove(&index)
         {
             let pause = self.options.politeness.ip_delay_ms;
-            self.schedule.leave_gate(address, now.plus_ms(pause));
+            self.schedule.leave_gate(address, now.plus_ms(pause), now);
         }
     }
 
@@ -246,7 +266,7 @@ impl Frontier {
             return self.abandon(index, matches!(&kind, LeaseKind::Page(entry) if entry.revisit), now);
         }
         self.leased -= 1;
-        let Some(host) = self.hosts.get_mut(index as usize) else { return };
+        let Some(host) = self.hosts.get_mut(index) else { return };
         host.in_flight = host.in_flight.saturating_sub(1);
         let (slot, address) = (host.slot, host.address);
         if host.place == Place::Busy {
@@ -256,9 +276,9 @@ impl Frontier {
             self.in_flight.remove(&entry.key);
             let (key, rank) = (entry.key, entry.rank);
             if entry.revisit {
-                host.revisits.insert(rank, *entry);
+                host.revisits.insert(rank, entry);
             } else {
-                host.queue.put_back(*entry);
+                host.queue.put_back(entry);
                 self.entries_in_memory += 1;
                 self.track(index, key, rank);
             }
@@ -269,7 +289,7 @@ impl Frontier {
         if self.options.politeness.ip_delay_ms > 0
             && let Some(address) = address
         {
-            self.schedule.leave_gate(address, now);
+            self.schedule.leave_gate(address, now, now);
         }
         self.settle(index, now);
     }

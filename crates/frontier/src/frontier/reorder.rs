@@ -1,6 +1,6 @@
 //! Moving: a waiting URL changes its place because more is known about it.
 
-use lycosa_types::UrlKey;
+use lycosa_types::{PartitionId, UrlKey};
 
 use super::Frontier;
 use crate::host::Place;
@@ -13,6 +13,8 @@ use crate::store::{Moved, StoreError};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) host: HostIndex,
+    /// In a cluster; on one machine it is of no interest.
+    pub(super) partition: PartitionId,
     pub(super) rank: Rank,
 }
 
@@ -45,15 +47,19 @@ impl Frontier {
         low: u64,
         signals: impl FnOnce(&str) -> Signals,
     ) -> Result<bool, StoreError> {
-        let Some(&Standing { host: index, rank }) = self.tracked.get(&low) else { return Ok(false) };
+        let Some(&Standing { host: index, partition, rank }) = self.tracked.get(&low) else {
+            return Ok(false);
+        };
         let order = self.options.order;
-        let Some(host) = self.hosts.get_mut(index as usize) else { return Ok(false) };
+        let Some(host) = self.hosts.get_mut(index) else { return Ok(false) };
         let slot = host.slot;
         let in_memory = host.queue.take(rank);
         let was_in_memory = in_memory.is_some();
-        let Some(mut entry) =
-            in_memory.map_or_else(|| self.store.entry(slot, rank), |entry| Ok(Some(entry)))?
-        else {
+        let found = match in_memory {
+            Some(entry) => Some(entry),
+            None => self.store.entry(slot, rank)?.map(Box::new),
+        };
+        let Some(mut entry) = found else {
             // Left to the disk before it got there: it keeps its rank.
             return Ok(false);
         };
@@ -72,10 +78,11 @@ impl Frontier {
         self.changes
             .moved
             .entry(key)
-            .and_modify(|moved| moved.entry = entry.clone())
-            .or_insert_with(|| Moved { slot, from, entry: entry.clone() });
+            .and_modify(|moved| moved.entry = (*entry).clone())
+            .or_insert_with(|| Moved { slot, from, entry: (*entry).clone() });
+        self.changes.moved_hosts.insert(slot);
         self.moving.insert(key, new);
-        self.tracked.insert(low, Standing { host: index, rank: new });
+        self.tracked.insert(low, Standing { host: index, partition, rank: new });
         if let Some(lists) = &mut self.lists {
             lists.leave(rank);
             lists.enter(new);
@@ -99,7 +106,9 @@ impl Frontier {
             lists.enter(rank);
         }
         if known || self.tracked.len() < self.options.max_tracked {
-            self.tracked.insert(key.low(), Standing { host: index, rank });
+            let host = self.partitions.as_ref().and_then(|_| self.hosts.get(index));
+            let partition = host.map_or(PartitionId(0), |host| host.slot.partition);
+            self.tracked.insert(key.low(), Standing { host: index, partition, rank });
         }
     }
 

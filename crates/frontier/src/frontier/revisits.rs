@@ -146,12 +146,12 @@ impl Frontier {
             found_at: record.found_at,
             revisit: true,
         };
-        if let Some(host) = self.hosts.get_mut(index as usize) {
+        if let Some(host) = self.hosts.get_mut(index) {
             // A host that was given up in an earlier run gets another chance.
             if host.revisits.is_empty() && host.in_flight == 0 && !host.has_new() {
                 host.failures_in_row = 0;
             }
-            host.revisits.insert(rank, entry);
+            host.revisits.insert(rank, Box::new(entry));
             self.revisits.pending += 1;
         }
         self.settle(index, now);
@@ -166,8 +166,8 @@ impl Frontier {
     }
 
     /// A page to visit again, if it is the turn of one.
-    pub(super) fn take_revisit(&mut self, index: HostIndex) -> Option<Entry> {
-        let host = self.hosts.get_mut(index as usize)?;
+    pub(super) fn take_revisit(&mut self, index: HostIndex) -> Option<Box<Entry>> {
+        let host = self.hosts.get_mut(index)?;
         let (new, again) = (host.queue.in_memory() > 0, !host.revisits.is_empty());
         let turn = self.revisits.share.turn(new, again)?;
         self.revisits.share.spent(turn, 1.0, new && again);

@@ -39,10 +39,9 @@ pub struct RulesRecord {
     pub body: Vec<u8>,
 }
 
-/// A queue entry without its rank, which is in the key.
+/// A queue entry without its rank, which is in the row's key, and without its URL's key, which the URL tells.
 #[derive(Serialize, Deserialize)]
 struct StoredEntry<'a> {
-    key: UrlKey,
     depth: u16,
     tries: u16,
     redirects: u8,
@@ -108,9 +107,9 @@ pub(super) fn decode_past_visit(bytes: &[u8]) -> Result<PastVisit, StoreError> {
     decode(bytes, "past visit")
 }
 
-pub(super) fn encode_entry(entry: &Entry) -> Result<Vec<u8>, StoreError> {
+/// Into a buffer that is used again: there are many.
+pub(super) fn encode_entry(entry: &Entry, out: &mut Vec<u8>) -> Result<(), StoreError> {
     let stored = StoredEntry {
-        key: entry.key,
         depth: entry.depth,
         tries: entry.tries,
         redirects: entry.redirects,
@@ -118,7 +117,11 @@ pub(super) fn encode_entry(entry: &Entry) -> Result<Vec<u8>, StoreError> {
         found_at: entry.found_at,
         url: entry.url.as_str(),
     };
-    encode(&stored, "queue entry")
+    let mut bytes = std::mem::take(out);
+    bytes.clear();
+    bytes.push(VALUE_VERSION);
+    *out = postcard::to_extend(&stored, bytes).map_err(|_| StoreError::Damaged("queue entry"))?;
+    Ok(())
 }
 
 pub(super) fn decode_entry(rank: Rank, bytes: &[u8]) -> Result<Entry, StoreError> {
@@ -127,7 +130,7 @@ pub(super) fn decode_entry(rank: Rank, bytes: &[u8]) -> Result<Entry, StoreError
         postcard::from_bytes(versioned(bytes, what)?).map_err(|_| StoreError::Damaged(what))?;
     Ok(Entry {
         rank,
-        key: stored.key,
+        key: UrlKey::of(stored.url),
         depth: stored.depth,
         tries: stored.tries,
         redirects: stored.redirects,
@@ -136,4 +139,12 @@ pub(super) fn decode_entry(rank: Rank, bytes: &[u8]) -> Result<Entry, StoreError
         revisit: false,
         url: lycosa_types::CanonUrl::from_canonical(stored.url.to_owned()),
     })
+}
+
+/// The key of an entry's URL, without the rest of it.
+pub(super) fn entry_key(bytes: &[u8]) -> Result<UrlKey, StoreError> {
+    let what = "queue entry";
+    let stored: StoredEntry =
+        postcard::from_bytes(versioned(bytes, what)?).map_err(|_| StoreError::Damaged(what))?;
+    Ok(UrlKey::of(stored.url))
 }

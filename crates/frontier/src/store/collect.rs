@@ -44,13 +44,10 @@ impl Store {
         let retried: HashMap<UrlKey, &(HostSlot, Entry)> =
             changes.retried.iter().map(|retry| (retry.1.key, retry)).collect();
         let mut new: HashSet<UrlKey> = HashSet::default();
-        for (slot, entry, record) in changes.queued.iter().filter(|(_, entry, _)| !ended.contains(&entry.key))
-        {
-            let id = UrlId { partition: slot.partition, key: entry.key };
-            sink.put(Step::Found, Space::Urls, &id.to_bytes(), codec::encode_url(record)?);
+        let mut waiting: Vec<([u8; 22], Step, &Entry)> = Vec::with_capacity(changes.queued.len());
+        for (slot, entry) in changes.queued.iter().filter(|(_, entry)| !ended.contains(&entry.key)) {
             if !retried.contains_key(&entry.key) && !changes.moved.contains_key(&entry.key) {
-                let key = keys::queue(*slot, entry.rank);
-                sink.put(Step::Found, Space::Queue, &key, codec::encode_entry(entry)?);
+                waiting.push((keys::queue(slot, entry.rank), Step::Found, entry));
             } else if S::WANTS_OVERTAKEN {
                 new.insert(entry.key);
             }
@@ -64,8 +61,7 @@ impl Store {
             // An entry that was also tried stands as it was left last: the later one knows of more tries.
             let tried_later = retried.get(key).is_some_and(|(_, tried)| tried.tries > entry.tries);
             if !ended.contains(key) && !tried_later {
-                let at = keys::queue(*slot, entry.rank);
-                sink.put(step(key), Space::Queue, &at, codec::encode_entry(entry)?);
+                waiting.push((keys::queue(*slot, entry.rank), step(key), entry));
             }
         }
         let moved_later = |entry: &Entry| {
@@ -73,9 +69,15 @@ impl Store {
         };
         for (slot, entry) in retried.values().filter(|(_, entry)| !ended.contains(&entry.key)) {
             if !moved_later(entry) {
-                let at = keys::queue(*slot, entry.rank);
-                sink.put(step(&entry.key), Space::Queue, &at, codec::encode_entry(entry)?);
+                waiting.push((keys::queue(*slot, entry.rank), step(&entry.key), entry));
             }
+        }
+        // In key order they go into the write buffer at half the cost: neighbours share the way there.
+        waiting.sort_unstable_by_key(|(key, ..)| *key);
+        let mut buffer = Vec::new();
+        for (key, step, entry) in waiting {
+            codec::encode_entry(entry, &mut buffer)?;
+            sink.copy(step, Space::Queue, &key, &buffer);
         }
         Ok(())
     }
@@ -123,12 +125,11 @@ impl Store {
 /// URLs that were found and ended within the commit, as they were found: at the place in the queue that their end clears.
 fn collect_overtaken<S: Sink>(done: &[Done], changes: &Changes, sink: &mut S) -> Result<(), StoreError> {
     let ended: HashMap<UrlKey, &Done> = done.iter().map(|visit| (visit.key, visit)).collect();
-    for (slot, entry, record) in &changes.queued {
+    let mut buffer = Vec::new();
+    for (slot, entry) in changes.queued.iter() {
         let Some(visit) = ended.get(&entry.key) else { continue };
-        let id = UrlId { partition: slot.partition, key: entry.key };
-        sink.put(Step::Overtaken, Space::Urls, &id.to_bytes(), codec::encode_url(record)?);
-        let at = keys::queue(*slot, visit.rank);
-        sink.put(Step::Overtaken, Space::Queue, &at, codec::encode_entry(entry)?);
+        codec::encode_entry(entry, &mut buffer)?;
+        sink.copy(Step::Overtaken, Space::Queue, &keys::queue(slot, visit.rank), &buffer);
     }
     Ok(())
 }

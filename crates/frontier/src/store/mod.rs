@@ -3,35 +3,42 @@
 //! Promise: [`Store::commit`] is atomic and durable when it returns. A failed commit poisons the store: nothing is
 //! written after a write whose fate is unknown.
 
+mod backlog;
+mod batch;
 mod codec;
 mod collect;
 mod keys;
 mod operations;
 mod partitions;
+mod picture;
+mod seen_log;
 mod visits;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 
-use fjall::config::{BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry};
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
-use lycosa_types::{Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
+use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+use lycosa_types::{CanonUrl, Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 
+pub use backlog::Backlog;
 pub use codec::{HostRecord, RulesRecord};
 pub use keys::HostSlot;
 pub use operations::{Operation, Operations, PartitionOperations};
-pub use partitions::{Pairs, PartitionWrite, StoredQueue};
+pub use partitions::{Pairs, PartitionWrite};
+pub use picture::PartitionPicture;
+pub(crate) use picture::StoredHost;
 
 use crate::course::Amendment;
 use crate::frontier::Done;
 use crate::host_queue::Entry;
 use crate::order::Rank;
-use operations::{BatchSink, Space};
+use operations::Space;
 
 /// The version of everything below `state/`. A store with another version is refused.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -64,13 +71,19 @@ pub struct Changes {
     pub epoch: u64,
     /// The last sequence number given out.
     pub sequence: u64,
-    pub queued: Vec<(HostSlot, Entry, UrlRecord)>,
+    pub queued: Backlog,
+    /// Fingerprints of what was queued, as far as the seen-set holds them.
+    pub seen: Vec<u64>,
+    /// Fingerprints of what was queued when the seen-set was full.
+    pub known: Vec<(PartitionId, u64)>,
     /// Entries that wait again after a failed try.
     pub retried: Vec<(HostSlot, Entry)>,
     /// Entries whose rank changed while they waited.
     pub moved: HashMap<UrlKey, Moved>,
     /// Courses that changed after their visit was handed over.
     pub amended: HashMap<UrlId, Amendment>,
+    /// Hosts that have moved entries.
+    pub moved_hosts: HashSet<HostSlot>,
     pub hosts: Vec<(HostSlot, HostRecord)>,
     pub rules: Vec<(HostSlot, RulesRecord)>,
     pub prints: Vec<(Digest, UrlId)>,
@@ -102,6 +115,8 @@ pub struct Store {
     db: Database,
     meta: Keyspace,
     urls: Keyspace,
+    seen: Keyspace,
+    known: Keyspace,
     queue: Keyspace,
     hosts: Keyspace,
     rules: Keyspace,
@@ -124,33 +139,47 @@ impl Store {
     pub fn open(dir: &Path, memory_bytes: u64) -> Result<Self, StoreError> {
         let buffers = (memory_bytes / 2).clamp(16 << 20, 256 << 20);
         let memtable = (buffers / 4).clamp(4 << 20, 64 << 20);
+        // A row takes some 150 bytes more in a write buffer than it is long: many short rows take five times their size.
+        let short_rows = (memtable / 8).max(1 << 20);
         let db = Database::builder(dir)
             .cache_size((memory_bytes / 2).max(16 << 20))
-            .max_journaling_size((buffers * 4).max(64 << 20))
-            .worker_threads(2)
+            // What has to be written to tables again when a crawl is opened after a crash.
+            .max_journaling_size((buffers * 2).max(64 << 20))
+            // With more than one, the first spins while the others merge tables: it hands their work back and forth.
+            .worker_threads(1)
             .manual_journal_persist(true)
             .open()
             .map_err(|error| match error {
                 fjall::Error::Locked => StoreError::InUse(dir.display().to_string()),
                 other => StoreError::Engine(other),
             })?;
-        let keyspace = |name: &str| {
+        let filter = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
+        let sized = |name: &str, memtable: u64| {
             db.keyspace(name, || {
-                KeyspaceCreateOptions::default().max_memtable_size(memtable).filter_policy(FilterPolicy::all(
-                    FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0)),
-                ))
+                let filter = FilterPolicy::all(filter);
+                KeyspaceCreateOptions::default().max_memtable_size(memtable).filter_policy(filter)
             })
         };
+        let keyspace = |name: &str| sized(name, memtable);
+        let short = |name: &str| sized(name, short_rows);
         let store = Self {
-            meta: keyspace("meta")?,
+            meta: short("meta")?,
             urls: keyspace("urls")?,
+            // Read in order, from end to end, and nothing in it can be made smaller.
+            seen: db.keyspace("seen", || {
+                KeyspaceCreateOptions::default()
+                    .max_memtable_size(memtable)
+                    .filter_policy(FilterPolicy::disabled())
+                    .data_block_compression_policy(CompressionPolicy::disabled())
+            })?,
+            known: short("known")?,
             queue: keyspace("queue")?,
-            hosts: keyspace("hosts")?,
-            rules: keyspace("rules")?,
-            prints: keyspace("prints")?,
+            hosts: short("hosts")?,
+            rules: short("rules")?,
+            prints: short("prints")?,
             signatures: keyspace("signatures")?,
-            courses: keyspace("courses")?,
-            due: keyspace("due")?,
+            courses: short("courses")?,
+            due: short("due")?,
             history: keyspace("history")?,
             poisoned: AtomicBool::new(false),
             db,
@@ -207,48 +236,43 @@ impl Store {
         }
     }
 
-    fn write_batch(&self, done: &[Done], changes: &Changes, marks: &[Mark]) -> Result<(), StoreError> {
-        let size = done.len() * 2 + changes.queued.len() * 2 + changes.hosts.len() + changes.prints.len() + 8;
-        let mut sink = BatchSink { store: self, batch: self.batch(size) };
-        self.collect(done, changes, &mut sink)?;
-        let mut batch = sink.batch;
-        for (digest, id) in &changes.prints {
-            batch.insert(&self.prints, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
-        }
-        self.write_marks(&mut batch, changes, marks);
-        Ok(batch.commit()?)
-    }
-
-    fn write_marks(&self, batch: &mut fjall::OwnedWriteBatch, changes: &Changes, marks: &[Mark]) {
-        batch.insert(&self.meta, "sequence", changes.sequence.to_be_bytes().as_slice());
-        for (name, value) in marks {
-            batch.insert(&self.meta, *name, value.as_slice());
-        }
-    }
-
     pub fn mark(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.meta.get(name)?.map(|bytes| bytes.to_vec()))
     }
 
+    /// What is known of a URL that was visited.
     pub fn url(&self, id: UrlId) -> Result<Option<UrlRecord>, StoreError> {
         self.urls.get(id.to_bytes())?.map(|bytes| codec::decode_url(&bytes)).transpose()
     }
 
-    pub fn knows_url(&self, id: UrlId) -> Result<bool, StoreError> {
-        Ok(self.urls.contains_key(id.to_bytes())?)
+    /// The same for a URL that may still wait: found by walking its host's queue.
+    pub fn visited_or_waiting(&self, id: UrlId, url: &CanonUrl) -> Result<Option<UrlRecord>, StoreError> {
+        if let Some(record) = self.url(id)? {
+            return Ok(Some(record));
+        }
+        let slot = HostSlot { partition: id.partition, host: url.host_key() };
+        for guard in self.queue.prefix(keys::host(slot)) {
+            let (_, entry) = read_entry(guard)?;
+            if entry.key == id.key {
+                return Ok(Some(entry.into_record()));
+            }
+        }
+        Ok(None)
     }
 
-    /// Every known URL, in key order.
+    /// Every known URL: the visited ones in key order, then those that wait, by host.
     pub fn urls(&self) -> impl Iterator<Item = Result<(UrlId, UrlRecord), StoreError>> + '_ {
-        self.urls.iter().map(|guard| {
+        // One moment for both: beside a crawl, a URL must not slip from one to the other unseen.
+        let moment = self.db.snapshot();
+        let visited = moment.iter(&self.urls).map(|guard| {
             let (key, value) = guard.into_inner()?;
             Ok((UrlId::from_bytes(&key).ok_or(StoreError::Damaged("url key"))?, codec::decode_url(&value)?))
-        })
-    }
-
-    /// The keys of every known URL.
-    pub fn url_keys(&self) -> impl Iterator<Item = Result<UrlId, StoreError>> + '_ {
-        self.urls.iter().map(|guard| UrlId::from_bytes(&guard.key()?).ok_or(StoreError::Damaged("url key")))
+        });
+        let waiting = moment.iter(&self.queue).map(|guard| {
+            let (slot, entry) = read_entry(guard)?;
+            Ok((UrlId { partition: slot.partition, key: entry.key }, entry.into_record()))
+        });
+        visited.chain(waiting)
     }
 
     pub fn host(&self, slot: HostSlot) -> Result<Option<HostRecord>, StoreError> {
@@ -260,6 +284,22 @@ impl Store {
             let (key, value) = guard.into_inner()?;
             Ok((keys::read_host(&key).ok_or(StoreError::Damaged("host key"))?, codec::decode_host(&value)?))
         })
+    }
+
+    /// Up to `limit` hosts after `after`, in key order.
+    pub fn hosts_after(
+        &self,
+        after: Option<HostSlot>,
+        limit: usize,
+    ) -> Result<Vec<(HostSlot, HostRecord)>, StoreError> {
+        use std::ops::Bound;
+        let from = after.map_or(Bound::Unbounded, |slot| Bound::Excluded(keys::host(slot).to_vec()));
+        let range = self.hosts.range((from, Bound::<Vec<u8>>::Unbounded));
+        let read = |guard: fjall::Guard| {
+            let (key, value) = guard.into_inner()?;
+            Ok((keys::read_host(&key).ok_or(StoreError::Damaged("host key"))?, codec::decode_host(&value)?))
+        };
+        range.take(limit).map(read).collect()
     }
 
     pub fn rules(&self, slot: HostSlot) -> Result<Option<RulesRecord>, StoreError> {
@@ -298,15 +338,7 @@ impl Store {
     pub fn waiting(&self, slot: HostSlot, from: Rank, limit: usize) -> Result<Vec<Entry>, StoreError> {
         let range =
             keys::queue(slot, from)..=keys::queue(slot, Rank { priority: u32::MAX, sequence: u64::MAX });
-        self.queue
-            .range(range)
-            .take(limit)
-            .map(|guard| {
-                let (key, value) = guard.into_inner()?;
-                let rank = keys::read_rank(&key).ok_or(StoreError::Damaged("queue key"))?;
-                codec::decode_entry(rank, &value)
-            })
-            .collect()
+        self.queue.range(range).take(limit).map(|guard| read_entry(guard).map(|(_, entry)| entry)).collect()
     }
 
     /// The entry that waits at `rank`, if it is committed.
@@ -329,4 +361,12 @@ impl Store {
     pub fn slot(partition: PartitionId, origin: &str) -> HostSlot {
         HostSlot { partition, host: HostKey::of(origin) }
     }
+}
+
+fn read_entry(guard: fjall::Guard) -> Result<(HostSlot, Entry), StoreError> {
+    let (key, value) = guard.into_inner()?;
+    let damaged = || StoreError::Damaged("queue key");
+    let slot = key.get(..10).and_then(keys::read_host).ok_or_else(damaged)?;
+    let rank = keys::read_rank(&key).ok_or_else(damaged)?;
+    Ok((slot, codec::decode_entry(rank, &value)?))
 }

@@ -6,10 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use fjall::OwnedWriteBatch;
 use lycosa_types::PartitionId;
-
-use super::Store;
 
 /// Bytes of a partition's number at the start of a key.
 pub(super) const PARTITION_BYTES: usize = 2;
@@ -63,28 +60,6 @@ pub(super) trait Sink {
     fn copy(&mut self, step: Step, space: Space, key: &[u8], value: &[u8]);
 
     fn remove(&mut self, step: Step, space: Space, key: &[u8]);
-}
-
-/// One atomic batch of a crawl on one machine.
-pub(super) struct BatchSink<'a> {
-    pub store: &'a Store,
-    pub batch: OwnedWriteBatch,
-}
-
-impl Sink for BatchSink<'_> {
-    const WANTS_OVERTAKEN: bool = false;
-
-    fn put(&mut self, _: Step, space: Space, key: &[u8], value: Vec<u8>) {
-        self.batch.insert(self.store.space(space), key, value);
-    }
-
-    fn copy(&mut self, _: Step, space: Space, key: &[u8], value: &[u8]) {
-        self.batch.insert(self.store.space(space), key, value);
-    }
-
-    fn remove(&mut self, _: Step, space: Space, key: &[u8]) {
-        self.batch.remove(self.store.space(space), key);
-    }
 }
 
 /// A key with its new value, or none if it goes. The key is the keyspace's number and what follows the partition.

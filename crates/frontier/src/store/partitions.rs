@@ -4,12 +4,12 @@
 //! A position says how far a partition's log is in this store. It is written in one batch with what it stands for.
 
 use fjall::{OwnedWriteBatch, PersistMode, Readable};
-use lycosa_types::{HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
+use lycosa_types::{PartitionId, UrlId, UrlRecord};
 
 use super::operations::{Operations, PARTITION_BYTES, PartitionSink, Space};
-use super::{Changes, Mark, Store, StoreError, codec, keys};
+use super::seen_log::known_in;
+use super::{Changes, Mark, Store, StoreError, codec};
 use crate::frontier::Done;
-use crate::order::Rank;
 
 /// Keys removed in one batch when a partition is forgotten.
 const CLEAR_BATCH: usize = 16_384;
@@ -21,14 +21,6 @@ pub struct PartitionWrite<'a> {
     pub position: &'a [u8],
     /// Keys as in [`super::Operation`], each once.
     pub operations: &'a [(&'a [u8], Option<&'a [u8]>)],
-}
-
-/// A queue as it is on disk: the host, how much waits, and the first of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StoredQueue {
-    pub host: HostKey,
-    pub waiting: u64,
-    pub first: Rank,
 }
 
 /// All pairs of a partition at one instant.
@@ -56,7 +48,7 @@ impl Store {
     }
 
     /// Writes the shares of several partitions, and what is the node's own, in one atomic, durable batch. Prints of
-    /// pages in other partitions are left out: those pages are not done here.
+    /// pages in other partitions, and what is known of those, are left out: they are not done here.
     pub fn commit_partitions(
         &self,
         writes: &[PartitionWrite<'_>],
@@ -71,6 +63,9 @@ impl Store {
         let here = |partition: PartitionId| writes.iter().any(|write| write.partition == partition);
         for (digest, id) in changes.prints.iter().filter(|(_, id)| here(id.partition)) {
             batch.insert(&self.prints, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
+        }
+        for &(partition, print) in changes.known.iter().filter(|(partition, _)| here(*partition)) {
+            batch.insert(&self.known, known_in(partition, print).as_slice(), [].as_slice());
         }
         self.write_marks(&mut batch, changes, marks);
         self.guarded(|| Ok(batch.commit()?))
@@ -136,8 +131,8 @@ impl Store {
             let mut batch = self.batch(1);
             batch.remove(&self.meta, position_key(partition).as_slice());
             batch.commit()?;
-            for space in Space::ALL {
-                let keyspace = self.space(space);
+            let spaces = Space::ALL.iter().map(|space| self.space(*space));
+            for keyspace in spaces.chain([&self.known]) {
                 loop {
                     let keys = keyspace.prefix(partition.0.to_be_bytes()).take(CLEAR_BATCH);
                     let keys = keys.map(|guard| guard.key()).collect::<Result<Vec<_>, _>>()?;
@@ -173,18 +168,7 @@ impl Store {
         Ok((position, Box::new(pairs)))
     }
 
-    /// The keys of every URL of a partition.
-    pub fn partition_url_keys(
-        &self,
-        partition: PartitionId,
-    ) -> impl Iterator<Item = Result<UrlKey, StoreError>> + '_ {
-        self.urls.prefix(partition.0.to_be_bytes()).map(|guard| {
-            let id = UrlId::from_bytes(&guard.key()?).ok_or(StoreError::Damaged("url key"))?;
-            Ok(id.key)
-        })
-    }
-
-    /// Every known URL of a partition.
+    /// Every visited URL of a partition.
     pub fn partition_urls(
         &self,
         partition: PartitionId,
@@ -194,34 +178,5 @@ impl Store {
             let id = UrlId::from_bytes(&key).ok_or(StoreError::Damaged("url key"))?;
             Ok((id, codec::decode_url(&value)?))
         })
-    }
-
-    /// Calls `queue` for each host of a partition that something waits for, and `rank` for each rank that is taken.
-    ///
-    /// Counted by walking, because the counts in host records are of the last commit that was whole.
-    pub fn partition_queues(
-        &self,
-        partition: PartitionId,
-        mut rank: impl FnMut(Rank),
-        mut queue: impl FnMut(StoredQueue) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let mut current: Option<StoredQueue> = None;
-        for guard in self.queue.prefix(partition.0.to_be_bytes()) {
-            let key = guard.key()?;
-            let damaged = || StoreError::Damaged("queue key");
-            let slot = key.get(..10).and_then(keys::read_host).ok_or_else(damaged)?;
-            let at = keys::read_rank(&key).ok_or_else(damaged)?;
-            rank(at);
-            match &mut current {
-                Some(found) if found.host == slot.host => found.waiting += 1,
-                other => {
-                    let next = StoredQueue { host: slot.host, waiting: 1, first: at };
-                    if let Some(found) = other.replace(next) {
-                        queue(found)?;
-                    }
-                }
-            }
-        }
-        current.map_or(Ok(()), queue)
     }
 }

@@ -74,7 +74,7 @@ impl Store {
             .map(|guard| keys::read_due(&guard.key()?).ok_or(StoreError::Damaged("due key")))
     }
 
-    /// Up to `limit` known URLs after `after`, in key order.
+    /// Up to `limit` visited URLs after `after`, in key order.
     pub fn urls_after(
         &self,
         after: Option<UrlId>,

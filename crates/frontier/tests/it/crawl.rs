@@ -59,6 +59,8 @@ struct Run {
     last_on_ip: BTreeMap<IpAddr, UnixMs>,
     shared_ip: bool,
     moves: u32,
+    max_hosts: usize,
+    seen_bytes: usize,
     /// A batch that is on its way to disk while the crawl goes on.
     on_its_way: Option<(Vec<Done>, Arc<Changes>)>,
 }
@@ -70,7 +72,8 @@ impl Run {
             order: self.order,
             politeness: self.politeness.clone(),
             max_entries_in_memory: 20,
-            seen_bytes: 40_000,
+            max_hosts_in_memory: self.max_hosts,
+            seen_bytes: self.seen_bytes,
             ..FrontierOptions::default()
         };
         let read: lycosa_frontier::frontier::ReadRules = Box::new(|_, _| Arc::new(NoPrivate));
@@ -125,6 +128,8 @@ impl Run {
                 if frontier.is_exhausted() {
                     break;
                 }
+                // Commits go on while nobody may be asked: hosts make room for others only once they are on disk.
+                self.commit(frontier, store, &mut done);
                 let next = frontier.next_due().expect("something must become due");
                 self.now = next.max(self.now);
                 continue;
@@ -228,19 +233,32 @@ fn run(politeness: Politeness, order: Order, shared_ip: bool, hosts: u64, pages:
         last_on_ip: BTreeMap::new(),
         shared_ip,
         moves: 0,
+        max_hosts: 200_000,
+        seen_bytes: 40_000,
         on_its_way: None,
     }
 }
 
 fn check_final(run: &Run, store: &Store, may_repeat: u32) {
-    let mut outcomes = BTreeMap::new();
+    let (mut outcomes, mut keys) = (BTreeMap::new(), Vec::new());
     for record in store.urls() {
         let (id, record) = record.unwrap();
         assert_eq!(record.state, UrlState::Done, "{record:?}");
         let url = CanonUrl::from_canonical(record.url.clone());
         assert_eq!(url.key(), id.key);
+        keys.push(id.key.low());
         outcomes.insert(Web::number(&url), record.outcome.unwrap());
     }
+    // The list of known URLs names each of them once.
+    let mut listed = Vec::new();
+    let list = |print, _| {
+        listed.push(print);
+        Ok(())
+    };
+    store.each_seen(list).unwrap();
+    listed.sort_unstable();
+    keys.sort_unstable();
+    assert_eq!(listed, keys);
     // Everything reachable without passing a forbidden page.
     let (mut reachable, mut open) = (BTreeSet::new(), vec![0]);
     while let Some(n) = open.pop() {
@@ -320,6 +338,78 @@ fn a_dead_host_ends_everything_that_waits_for_it() {
 }
 
 #[test]
+fn what_ends_without_a_request_ends_in_portions() {
+    let run = run(quick(), Order::BreadthFirst, false, 1, 10);
+    let (mut frontier, store) = run.open(true);
+    for n in 0..10_000 {
+        let url = format!("http://h0.test/p/{n}");
+        let key = lycosa_types::UrlKey::of(&url);
+        let signals = Signals::default();
+        frontier
+            .admit(Discovered { url: &url, key, redirects: 0, found_on: None, signals }, run.now)
+            .unwrap();
+    }
+    let lease = frontier.lease(run.now, &mut Vec::new()).unwrap().unwrap();
+    let end = RulesEnd::Unreachable { failure: Failure::DnsNoAddress, retry_after_ms: None, otherwise: None };
+    frontier.finish_rules(lease.host, end, None, 0, run.now);
+    let later = run.now.plus_ms(10_000);
+    let (mut ended, mut portions) = (0, 0);
+    while !frontier.is_exhausted() {
+        let mut dropped = Vec::new();
+        assert!(frontier.lease(later, &mut dropped).unwrap().is_none());
+        assert!(!dropped.is_empty() && dropped.len() < 5000, "{}", dropped.len());
+        // There is more to do at once, or nothing.
+        assert!(frontier.is_exhausted() || frontier.next_due().is_some_and(|due| due <= later));
+        ended += dropped.len();
+        portions += 1;
+        let changes = frontier.take_changes();
+        store.commit(&dropped, &changes, &[]).unwrap();
+        frontier.committed(changes.epoch);
+    }
+    assert_eq!((ended, store.count_waiting().unwrap()), (10_000, 0));
+    assert!(portions > 1);
+}
+
+#[test]
+fn hosts_take_turns_in_a_small_memory() {
+    for order in [Order::BreadthFirst, Order::BestFirst] {
+        let mut run = run(quick(), order, false, 40, 800);
+        run.max_hosts = 4;
+        let (mut frontier, store) = run.open(true);
+        run.seed(&mut frontier, &store);
+        assert!(run.crawl(&mut frontier, &store, u32::MAX, 8));
+        check_final(&run, &store, 0);
+    }
+}
+
+#[test]
+fn a_crawl_goes_on_with_a_smaller_seen_set() {
+    let mut run = run(quick(), Order::BreadthFirst, false, 3, 6000);
+    run.seen_bytes = 1 << 20;
+    let (mut frontier, store) = run.open(true);
+    run.seed(&mut frontier, &store);
+    run.crawl(&mut frontier, &store, 4000, 16);
+    drop((frontier, store));
+    run.seen_bytes = 0;
+    let (mut frontier, store) = run.open(false);
+    assert!(run.crawl(&mut frontier, &store, u32::MAX, 16));
+    check_final(&run, &store, 40);
+}
+
+#[test]
+fn a_url_that_waits_has_a_record() {
+    let run = run(quick(), Order::BreadthFirst, false, 3, 10);
+    let (mut frontier, store) = run.open(true);
+    run.seed(&mut frontier, &store);
+    let id = lycosa_types::Partitioner::default().id_of(&run.web.url(0));
+    assert_eq!(store.url(id).unwrap(), None);
+    let record = store.visited_or_waiting(id, &run.web.url(0)).unwrap().unwrap();
+    assert_eq!((record.url.as_str(), record.state), (run.web.url(0).as_str(), UrlState::Queued));
+    assert_eq!(store.urls().count(), 1);
+    drop(frontier);
+}
+
+#[test]
 fn slots_of_one_origin_agree() {
     let url = CanonUrl::parse("http://a.test/x", &CanonRules::default()).unwrap();
     let partition = lycosa_types::Partitioner::default().partition_of(&url);
@@ -335,15 +425,19 @@ proptest! {
         commit_every in 1usize..30,
         hosts in 1u64..6,
         order in prop::sample::select(&ORDERS[..]),
+        max_hosts in 1usize..6,
+        seen_bytes in prop::collection::vec(prop::sample::select(&[0, 40_000, 1 << 20][..]), 8),
         clean: bool,
     ) {
         let mut run = run(quick(), order, false, hosts, 300);
+        run.max_hosts = max_hosts;
         {
             let (mut frontier, store) = run.open(true);
             run.seed(&mut frontier, &store);
         }
         let mut crashes = 0;
-        for stop in stops {
+        for (stop, bytes) in stops.into_iter().zip(seen_bytes) {
+            run.seen_bytes = bytes;
             let (mut frontier, store) = run.open(false);
             if run.crawl(&mut frontier, &store, stop, commit_every) {
                 break;

@@ -33,6 +33,10 @@ struct Node {
 }
 
 fn node() -> Node {
+    node_with(FrontierOptions { seen_bytes: 1 << 20, ..FrontierOptions::default() })
+}
+
+fn node_with(options: FrontierOptions) -> Node {
     let dir = tempfile::tempdir().unwrap();
     let store = Arc::new(Store::open(dir.path(), 32 << 20).unwrap());
     let politeness = Politeness { delay_ms: 0, ip_delay_ms: 0, per_host: 3, ..Politeness::default() };
@@ -41,8 +45,7 @@ fn node() -> Node {
         partitioner: partitioner(),
         obey_robots: false,
         max_entries_in_memory: 10,
-        seen_bytes: 1 << 20,
-        ..FrontierOptions::default()
+        ..options
     };
     let read: lycosa_frontier::frontier::ReadRules = Box::new(|_, _| unreachable!("no rules are kept"));
     let frontier = Frontier::of_node(options, Arc::clone(&store), read).unwrap();
@@ -89,7 +92,7 @@ impl Node {
         self.position += 1;
         let position = self.position.to_be_bytes();
         self.log(&operations);
-        let local: Vec<(PartitionId, Vec<(&[u8], Option<&[u8]>)>)> = operations
+        let local: Vec<(PartitionId, Vec<Pair<'_>>)> = operations
             .iter()
             .map(|(partition, part)| {
                 let both = part.found.iter().chain(&part.done).filter(|operation| !operation.overtaken);
@@ -121,23 +124,31 @@ impl Node {
     }
 }
 
-fn pair(operation: &Operation) -> (&[u8], Option<&[u8]>) {
+type Pair<'a> = (&'a [u8], Option<&'a [u8]>);
+
+fn pair(operation: &Operation) -> Pair<'_> {
     (&operation.key, operation.value.as_deref())
 }
 
 /// A store made from the first `steps` steps of a log.
 fn replayed(log: &[Vec<Operation>], partition: u16, steps: usize) -> Node {
-    let node = node();
-    for step in log.iter().take(steps) {
+    replayed_on(node(), &log[..steps], partition)
+}
+
+fn replayed_on(node: Node, log: &[Vec<Operation>], partition: u16) -> Node {
+    for step in log {
         let operations: Vec<_> = step.iter().map(pair).collect();
         node.store.apply_partition(PartitionId(partition), &operations, Some(&[0])).unwrap();
     }
     node
 }
 
-/// Crawls with commits after every few pages; page n links to 2n+1 and 2n+2.
 fn crawl(every: usize) -> Node {
-    let mut node = node();
+    crawl_on(node(), PAGES, every)
+}
+
+/// Crawls with commits after every few pages; page n links to 2n+1 and 2n+2.
+fn crawl_on(mut node: Node, pages: u64, every: usize) -> Node {
     (0..PARTITIONS).for_each(|partition| node.open(partition));
     node.admit(0);
     let mut done = Vec::new();
@@ -145,7 +156,7 @@ fn crawl(every: usize) -> Node {
         let LeaseKind::Page(entry) = &lease.kind else { panic!("only pages are asked for") };
         let n: u64 = entry.url.path()[1..].parse().unwrap();
         done.extend(node.finish(lease));
-        for link in [2 * n + 1, 2 * n + 2].into_iter().filter(|&link| link < PAGES) {
+        for link in [2 * n + 1, 2 * n + 2].into_iter().filter(|&link| link < pages) {
             node.admit(link);
         }
         if done.len() >= every {
@@ -260,4 +271,68 @@ fn unused_leases_come_back() {
     node.frontier.set_leasing(partition, true, now);
     let lease = node.lease().unwrap();
     assert!(node.finish(lease).is_some());
+}
+
+/// With room for three hosts and for a part of the fingerprints, a node crawls the same; and so does the next one, which
+/// finds that everything is known.
+#[test]
+fn little_memory_changes_nothing() {
+    let little =
+        || node_with(FrontierOptions { max_hosts_in_memory: 3, seen_bytes: 0, ..FrontierOptions::default() });
+    // The seen-sets hold some 3,000 fingerprints each at least.
+    let pages = 4 * 5_000;
+    let node = crawl_on(little(), pages, 500);
+    assert_eq!(
+        node.store.urls().filter(|url| url.as_ref().unwrap().1.state == UrlState::Done).count() as u64,
+        pages
+    );
+    assert_eq!(node.store.count_waiting().unwrap(), 0);
+    for partition in 0..PARTITIONS {
+        let mut next = replayed_on(little(), &node.logs[&PartitionId(partition)], partition);
+        next.open(partition);
+        for n in (0..pages).filter(|&n| partitioner().partition_of(&url(n)).0 == partition) {
+            assert_eq!(next.admit(n), Admission::SeenBefore, "page {n}");
+        }
+        // A copy that is made anew knows nothing of the old one.
+        next.frontier.close_partition(PartitionId(partition));
+        next.store.clear_partition(PartitionId(partition)).unwrap();
+        next.open(partition);
+        for n in (0..pages).filter(|&n| partitioner().partition_of(&url(n)).0 == partition) {
+            assert_eq!(next.admit(n), Admission::Queued, "page {n}");
+        }
+    }
+}
+
+/// Hosts that wait on disk come in again, and only those of partitions that are open.
+#[test]
+fn hosts_on_disk_of_a_partition_that_left_stay_there() {
+    let mut node = node_with(FrontierOptions {
+        max_hosts_in_memory: 1,
+        seen_bytes: 1 << 20,
+        ..FrontierOptions::default()
+    });
+    (0..PARTITIONS).for_each(|partition| node.open(partition));
+    (0..PAGES).for_each(|n| assert_eq!(node.admit(n), Admission::Queued));
+    node.commit(&[]);
+    let gone = partitioner().partition_of(&url(0));
+    let stays = (0..PAGES).filter(|&n| partitioner().partition_of(&url(n)) != gone).count() as u64;
+    node.frontier.close_partition(gone);
+    assert_eq!(node.frontier.counts().waiting, stays);
+    let mut served = 0;
+    for _ in 0..10_000 {
+        node.now = node.now.plus_ms(100);
+        while let Some(lease) = node.lease() {
+            assert_ne!(lease.slot.partition, gone);
+            let done = node.finish(lease);
+            served += done.iter().len() as u64;
+            node.commit(done.as_slice());
+        }
+        if served == stays {
+            break;
+        }
+    }
+    assert_eq!(served, stays);
+    assert!(node.frontier.is_exhausted());
+    node.open(gone.0);
+    assert_eq!(node.frontier.counts().waiting, PAGES - stays);
 }

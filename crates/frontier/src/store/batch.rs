@@ -1,0 +1,61 @@
+//! One commit of a crawl on one machine: what ended and what changed, as one atomic batch.
+
+use fjall::OwnedWriteBatch;
+
+use super::operations::{Sink, Space, Step};
+use super::{Changes, Mark, Store, StoreError};
+use crate::frontier::Done;
+
+/// Operations go straight into the batch, whatever their step.
+struct BatchSink<'a> {
+    store: &'a Store,
+    batch: OwnedWriteBatch,
+}
+
+impl Sink for BatchSink<'_> {
+    const WANTS_OVERTAKEN: bool = false;
+
+    fn put(&mut self, _: Step, space: Space, key: &[u8], value: Vec<u8>) {
+        self.batch.insert(self.store.space(space), key, value);
+    }
+
+    fn copy(&mut self, _: Step, space: Space, key: &[u8], value: &[u8]) {
+        self.batch.insert(self.store.space(space), key, value);
+    }
+
+    fn remove(&mut self, _: Step, space: Space, key: &[u8]) {
+        self.batch.remove(self.store.space(space), key);
+    }
+}
+
+impl Store {
+    pub(super) fn write_batch(
+        &self,
+        done: &[Done],
+        changes: &Changes,
+        marks: &[Mark],
+    ) -> Result<(), StoreError> {
+        let size = done.len() * 2
+            + changes.queued.len()
+            + changes.known.len()
+            + changes.hosts.len()
+            + changes.prints.len()
+            + 8;
+        let mut sink = BatchSink { store: self, batch: self.batch(size) };
+        self.write_seen(&mut sink.batch, changes);
+        self.collect(done, changes, &mut sink)?;
+        let mut batch = sink.batch;
+        for (digest, id) in &changes.prints {
+            batch.insert(&self.prints, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
+        }
+        self.write_marks(&mut batch, changes, marks);
+        Ok(batch.commit()?)
+    }
+
+    pub(super) fn write_marks(&self, batch: &mut OwnedWriteBatch, changes: &Changes, marks: &[Mark]) {
+        batch.insert(&self.meta, "sequence", changes.sequence.to_be_bytes().as_slice());
+        for (name, value) in marks {
+            batch.insert(&self.meta, *name, value.as_slice());
+        }
+    }
+}
