@@ -1,6 +1,7 @@
 //! The way to a cluster: which NATS servers, as whom, which crawl.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -11,11 +12,10 @@ use lycosa_cluster::{
 use lycosa_engine::Config;
 use lycosa_engine::cluster::Briefing;
 use tokio::runtime::Runtime;
-use tokio::time::{Duration, sleep};
 
 /// Threads for the node: its beats must not wait for pages.
 const THREADS: usize = 2;
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// Where the password and the token are looked for, so that they stand on no command line.
 const PASSWORD: &str = "LYCOSA_NATS_PASSWORD";
 const TOKEN: &str = "LYCOSA_NATS_TOKEN";
@@ -131,7 +131,7 @@ impl Connection {
                 );
                 told = true;
             }
-            self.runtime.block_on(sleep(LOOK_AGAIN));
+            std::thread::sleep(LOOK_AGAIN);
         }
     }
 
