@@ -26,7 +26,7 @@ use crate::workspace::Workspace;
 
 pub use self::corpus::Corpus;
 use self::corpus::work_dir;
-pub use self::machine::describe as describe_machine;
+pub use self::machine::{Machine, describe as describe_machine};
 pub use self::peers::{Binaries, Peer};
 use self::results::{CorpusResult, Results};
 use self::round::Arena;

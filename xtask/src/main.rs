@@ -3,6 +3,7 @@
 
 mod bench;
 mod checks;
+mod cluster;
 mod documents;
 mod instructions;
 mod licences;
@@ -74,6 +75,10 @@ enum Task {
     Orders(orders::OrdersArgs),
     /// Where a page's CPU goes, stage by stage
     Profile(profile::ProfileArgs),
+    /// Clusters of several sizes on this machine: same pages, balance, exchange, takeover, joining, speed
+    Cluster(cluster::figures::FiguresArgs),
+    /// A cluster's crawl on real NATS servers while nodes, servers, network and disk fail
+    Soak(cluster::soak::SoakArgs),
     /// Judge two versions of real documentation as two visits, against a plain oracle
     VersionPairs,
     /// Run one program and write down what it cost (the benchmark uses it)
@@ -113,6 +118,7 @@ fn run(task: Task) -> Result<bool> {
             lint::tests(&workspace, &mut checks);
             documents::run(&workspace, &mut checks);
             checks.run("instructions", || instructions::run(&workspace, false));
+            checks.run("soak", || cluster::soak::run(&workspace, &cluster::soak::SoakArgs::short()));
             if !quick {
                 site::run(&workspace, &mut checks, false);
             }
@@ -120,6 +126,8 @@ fn run(task: Task) -> Result<bool> {
         Task::Bench(args) => return bench::run(&workspace, &args).map(|()| true),
         Task::Orders(args) => return orders::run(&workspace, &args).map(|()| true),
         Task::Profile(args) => return profile::run(&workspace, &args).map(|()| true),
+        Task::Cluster(args) => return cluster::figures::run(&workspace, &args).map(|()| true),
+        Task::Soak(args) => checks.run("soak", || cluster::soak::run(&workspace, &args)),
         Task::VersionPairs => return version_pairs::run(&workspace),
         Task::Measure { limit_seconds, out, line } => {
             measure::run(&line, Duration::try_from_secs_f64(limit_seconds)?, &out)?;

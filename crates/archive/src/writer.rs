@@ -26,6 +26,8 @@ pub struct ArchiveOptions {
     pub rotate_bytes: u64,
     /// The start of segment names.
     pub prefix: String,
+    /// The number of the first segment; those that are there are gone on from.
+    pub first_segment: u32,
     pub compression: Compression,
     /// For zstd: written at the start of each segment; encoders must have the same. At most
     /// [`crate::dictionary::MAX_DICTIONARY_BYTES`] long.
@@ -39,6 +41,7 @@ impl Default for ArchiveOptions {
         Self {
             rotate_bytes: 1 << 30,
             prefix: "lycosa".to_owned(),
+            first_segment: 1,
             compression: Compression::default(),
             dictionary: None,
             info: vec![("software".to_owned(), concat!("lycosa/", env!("CARGO_PKG_VERSION")).to_owned())],
@@ -96,6 +99,7 @@ impl Archive {
         let opened = repair::repair(dir, known)?;
         let found = segments(dir)?;
         let last = found.last().map_or(0, |s| s.number).max(known.map_or(0, |k| k.segment));
+        let last = last.max(options.first_segment.saturating_sub(1));
         let mut archive = Self {
             dir: dir.to_owned(),
             encoder: Encoder::new(EncoderOptions {

@@ -5,8 +5,12 @@ mod commits;
 mod handout;
 mod intake;
 mod mail;
+mod member;
+mod opener;
+mod pace;
 mod pictures;
 mod progress;
+mod routing;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,14 +20,17 @@ use std::time::{Duration, Instant};
 
 use foldhash::{HashMap, HashSet};
 use lycosa_archive::EncodedVisit;
+use lycosa_cluster::{CrawlSettings, NodeHandle};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{Frontier, Lease, Store};
 use lycosa_page::MirrorDetector;
-use lycosa_types::UrlKey;
+use lycosa_types::{CanonUrl, PartitionId, UrlKey};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::clock;
+use crate::cluster::custody::LostArchive;
 use crate::committer::{Batch, CommitError, Ended};
 use crate::config::LimitConfig;
 use crate::judge::{JudgeContext, Judged};
@@ -31,10 +38,15 @@ use crate::prospects::Prospects;
 use crate::refresher::Refresher;
 use crate::totals::{Progress, Totals};
 use crate::worker::Finished;
+use member::Member;
+pub(crate) use member::is_supported;
+pub use opener::Opener;
 use progress::Rate;
 
 /// How long visits under way may take once the crawl is told to stop.
 const STOP_GRACE: Duration = Duration::from_secs(10);
+/// How long a node that is told to stop waits for others to take its partitions.
+const LEAVE_GRACE: Duration = Duration::from_secs(20);
 
 /// Marks in the state.
 pub const MARK_TOTALS: &str = "totals";
@@ -45,9 +57,21 @@ pub const MARK_SWEEP: &str = "sweep";
 /// What reaches the bookkeeper.
 #[derive(Debug)]
 pub enum Event {
-    Finished { worker: usize, batch: Vec<Finished> },
-    Committed { epoch: u64, archived_bytes: u64 },
+    Finished {
+        worker: usize,
+        batch: Vec<Finished>,
+    },
+    Committed {
+        epoch: u64,
+        archived_bytes: u64,
+    },
     CommitFailed(CommitError),
+    /// The node tells something.
+    Cluster(lycosa_cluster::Event),
+    /// Archives that are lost, for a partition that arrives next.
+    LostArchives(PartitionId, Vec<LostArchive>),
+    /// The seeds of the cluster's crawl, as they are now.
+    Seeds(Vec<CanonUrl>),
 }
 
 /// Why the loop ended.
@@ -114,6 +138,8 @@ pub struct Bookkeeper {
     rate: Rate,
     current: String,
     stop: Arc<AtomicBool>,
+    /// Its place in a cluster; none on one machine.
+    member: Option<Member>,
 }
 
 /// What a bookkeeper is made of.
@@ -135,6 +161,8 @@ pub struct Parts {
     pub totals: Totals,
     pub progress: Arc<Mutex<Progress>>,
     pub stop: Arc<AtomicBool>,
+    /// The node and where it runs, in a cluster.
+    pub node: Option<(NodeHandle, Handle, CrawlSettings, Opener)>,
 }
 
 impl Bookkeeper {
@@ -180,6 +208,9 @@ impl Bookkeeper {
             last_progress: now,
             current: String::new(),
             stop: parts.stop,
+            member: parts
+                .node
+                .map(|(node, runtime, settings, opener)| Member::new(node, runtime, settings, opener)),
         }
     }
 
@@ -189,11 +220,15 @@ impl Bookkeeper {
         loop {
             self.receive(stopping.is_some())?;
             let now = clock::now();
+            self.tend_partitions(now)?;
             if stopping.is_none() {
                 if let Some(reason) = self.reason_to_stop() {
                     stopping = Some((reason, Instant::now()));
+                    self.start_leaving();
                 } else {
-                    self.look_for_mail(self.is_over())?;
+                    if self.member.is_none() {
+                        self.look_for_mail(self.is_over())?;
+                    }
                     self.hand_out(now)?;
                 }
             }
@@ -204,7 +239,8 @@ impl Bookkeeper {
             }
             if let Some((reason, since)) = stopping {
                 let idle = self.frontier.counts().leased == 0;
-                if idle || since.elapsed() > STOP_GRACE {
+                let grace = if self.member.is_some() { LEAVE_GRACE } else { STOP_GRACE };
+                if (idle && self.has_left(reason, since)) || since.elapsed() > grace {
                     self.finish(reason)?;
                     return Ok((reason, self.totals));
                 }
@@ -213,6 +249,9 @@ impl Bookkeeper {
     }
 
     fn is_over(&self) -> bool {
+        if let Some(member) = &self.member {
+            return member.is_finished();
+        }
         self.frontier.is_exhausted() && self.held.is_empty()
     }
 

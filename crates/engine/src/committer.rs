@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
 
 use lycosa_archive::{Archive, ArchiveError, EncodedVisit};
+use lycosa_cluster::NodeError;
 use lycosa_frontier::store::Mark;
 use lycosa_frontier::{Changes, Done, Store, StoreError};
 use lycosa_graph::{EdgeLog, EdgeLogError, PageEdges};
 
 use crate::bookkeeper::Event;
+use crate::cluster::{NodeCommitter, Stays};
 
 /// Marks in the state.
 pub const MARK_ARCHIVE_END: &str = "archive-end";
@@ -23,6 +25,8 @@ pub enum CommitError {
     Edges(#[from] EdgeLogError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("the cluster took no commit: {0}")]
+    Node(#[from] NodeError),
 }
 
 /// A visit to be made durable.
@@ -41,6 +45,8 @@ pub struct Batch {
     pub extra: Vec<EncodedVisit>,
     pub changes: Arc<Changes>,
     pub marks: Vec<Mark>,
+    /// The stays of partitions it belongs to, in a cluster.
+    pub stays: Option<Stays>,
 }
 
 /// The writing ends of a crawl directory.
@@ -50,6 +56,8 @@ pub struct Committer {
     pub edges: EdgeLog,
     /// Who indexes what is durable, if anybody.
     pub follower: Option<SyncSender<Vec<Done>>>,
+    /// The way to the logs of partitions, in a cluster.
+    pub node: Option<NodeCommitter>,
 }
 
 impl Committer {
@@ -74,7 +82,7 @@ impl Committer {
     }
 
     fn commit(&mut self, batch: Batch) -> Result<u64, CommitError> {
-        let Batch { ended, extra, changes, mut marks } = batch;
+        let Batch { ended, extra, changes, mut marks, stays } = batch;
         let mut archived_bytes = 0;
         let mut done = Vec::with_capacity(ended.len());
         for Ended { done: mut visit, encoded, edges } in ended {
@@ -106,7 +114,13 @@ impl Committer {
         }
         let edges_end = self.edges.sync()?;
         marks.push((MARK_EDGES_END, edges_end.to_be_bytes().to_vec()));
-        self.store.commit(&done, &changes, &marks)?;
+        match (&self.node, &stays) {
+            (Some(node), Some(stays)) => {
+                let lost = node.commit(&done, &changes, &marks, stays)?;
+                done.retain(|visit| !lost.contains(&visit.slot.partition));
+            }
+            _ => self.store.commit(&done, &changes, &marks)?,
+        }
         if let Some(follower) = &self.follower
             && follower.send(done).is_err()
         {

@@ -127,11 +127,20 @@ pub struct ArchiveConfig {
     pub compression: ArchiveCompression,
     pub segment_bytes: u64,
     pub revisits: bool,
+    pub central: String,
+    pub central_endpoint: String,
 }
 
 impl Default for ArchiveConfig {
     fn default() -> Self {
-        Self { enabled: true, compression: ArchiveCompression::Gzip, segment_bytes: 1 << 30, revisits: true }
+        Self {
+            enabled: true,
+            compression: ArchiveCompression::Gzip,
+            segment_bytes: 1 << 30,
+            revisits: true,
+            central: String::new(),
+            central_endpoint: String::new(),
+        }
     }
 }
 
@@ -179,7 +188,12 @@ impl Config {
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Io { path: path.to_owned(), source })?;
-        let config: Self = toml::from_str(&text)
+        Self::parse(&text, path)
+    }
+
+    /// Reads a configuration; `path` is what it is called when something is wrong.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let config: Self = toml::from_str(text)
             .map_err(|source| ConfigError::Syntax { path: path.to_owned(), source: Box::new(source) })?;
         config.check()?;
         Ok(config)

@@ -1,5 +1,7 @@
 //! A crawl: a directory is opened, threads are started, the bookkeeper runs, and a report is written.
 
+mod member;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
@@ -9,6 +11,7 @@ use std::time::Instant;
 
 use foldhash::HashSet;
 use lycosa_archive::{Archive, ArchiveError, ArchiveOptions, DurableEnd};
+use lycosa_cluster::{BusError, NodeHandle};
 use lycosa_fetch::{Shared, TlsSetupError};
 use lycosa_frontier::scope::PatternError;
 use lycosa_frontier::store::Mark;
@@ -16,7 +19,8 @@ use lycosa_frontier::{Admission, Discovered, Frontier, PrintTable, Revisits, Sco
 use lycosa_graph::{EdgeLog, EdgeLogError};
 use lycosa_types::{CanonUrl, UnixMs, UrlKey};
 
-use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Parts, Stop};
+use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Opener, Parts, Stop};
+use crate::cluster::Seat;
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
 use crate::config::{Config, ConfigError, LimitConfig};
 use crate::indexing::{Followed, Follower, IndexingError};
@@ -25,12 +29,17 @@ use crate::layout::{Layout, write_atomically};
 use crate::near::NearTable;
 use crate::prospects::{Found, Prospects};
 use crate::refresher::Refresher;
-use crate::report::{REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
+use crate::report::{ExchangeFigures, REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
+use crate::shipping::{Shipping, ShippingError};
 use crate::totals::{Progress, Totals};
 use crate::{clock, rules, worker};
 
 /// Marks in the state.
 pub(crate) const MARK_SEEDS: &str = "seeds";
+/// The id of the cluster's crawl that this directory is a node's working copy of.
+const MARK_NODE: &str = "node";
+/// The number of this node's archive.
+const MARK_ARCHIVE_NUMBER: &str = "archive-number";
 
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
@@ -52,6 +61,20 @@ pub enum CrawlError {
     Pattern(#[from] PatternError),
     #[error(transparent)]
     Index(#[from] IndexingError),
+    #[error(transparent)]
+    Shipping(#[from] ShippingError),
+    #[error("{0} holds a crawl of its own; give the node another directory")]
+    NotANode(PathBuf),
+    #[error("{0} belongs to a node of another crawl of that name; give the node another directory")]
+    OtherCrawl(PathBuf),
+    #[error("{0} belongs to a node of a cluster; use `lycosa node` there, or another directory")]
+    IsANode(PathBuf),
+    #[error("the crawl has {0} archives already, one for each directory of a node; no more are possible")]
+    TooManyArchives(u32),
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    #[error("the crawl is set to {0}, which nodes cannot do; make it with other settings")]
+    Unsupported(String),
     #[error("the crawl stopped because it could not save its work: {0}")]
     Commit(#[from] CommitError),
 }
@@ -79,6 +102,8 @@ pub struct Crawl {
     shared: Arc<Shared>,
     handle: Handle,
     events: (Sender<Event>, Receiver<Event>),
+    /// Its place in a cluster.
+    seat: Option<Seat>,
 }
 
 /// Watches and stops a running crawl, from any thread.
@@ -122,25 +147,18 @@ impl Crawl {
         refresh_before: Option<UnixMs>,
     ) -> Result<Self, CrawlError> {
         config.check()?;
-        let io = |path: PathBuf| move |source| CrawlError::Io { path, source };
-        std::fs::create_dir_all(&layout.root).map_err(io(layout.root.clone()))?;
-        std::fs::create_dir_all(layout.graph()).map_err(io(layout.graph()))?;
-        let store = Arc::new(Store::open(&layout.state(), config.store_bytes())?);
+        let store = open_store(&layout, &config)?;
+        if store.mark(MARK_NODE)?.is_some() {
+            return Err(CrawlError::IsANode(layout.root));
+        }
         let seeds = merged_seeds(&store, seeds)?;
         if seeds.is_empty() {
             return Err(CrawlError::NoSeeds);
         }
-        // Limits are of a run, not of the crawl: going on later must not stop at once again.
-        let kept = Config { limits: LimitConfig::default(), ..config.clone() };
-        write_atomically(&layout.config(), kept.to_documented_toml().as_bytes())
-            .map_err(io(layout.config()))?;
-        let mut totals: Totals = match store.mark(MARK_TOTALS)? {
-            Some(bytes) => serde_json::from_slice(&bytes).map_err(|_| StoreError::Damaged("totals"))?,
-            None => Totals::default(),
-        };
-        totals.runs += 1;
+        write_config(&layout, &config)?;
+        let mut totals = read_totals(&store)?;
         let clean = store.mark(MARK_CLEAN)?.is_none_or(|mark| mark == [1]);
-        let committer = open_writers(&layout, &config, Arc::clone(&store))?;
+        let committer = open_writers(&layout, &config, Arc::clone(&store), 1)?;
         let product = config.agent.product.clone();
         let read_rules: lycosa_frontier::frontier::ReadRules =
             Box::new(move |_, record| rules::from_record(record, &product));
@@ -184,6 +202,7 @@ impl Crawl {
             committer,
             handle: Handle { stop: Arc::default(), progress: Arc::default() },
             events: channel(),
+            seat: None,
         })
     }
 
@@ -206,6 +225,7 @@ impl Crawl {
             shared,
             handle,
             events,
+            seat,
         } = self;
         let started = Instant::now();
         let (cpu_before, _) = process_figures();
@@ -213,18 +233,36 @@ impl Crawl {
         let (events_in, events_out) = events;
         let mut threads: Vec<JoinHandle<()>> = Vec::new();
         let mut workers = Vec::new();
+        committer.node = seat.as_ref().map(Seat::committer);
+        let node = seat.as_ref().map(|seat| seat.node.clone());
+        let parts = match &seat {
+            Some(seat) => {
+                let (opener, thread) = Opener::new(Arc::clone(&store));
+                threads.push(spawn(&layout, "opener".to_owned(), thread)?);
+                Some((seat.node.clone(), seat.runtime.clone(), seat.settings.clone(), opener))
+            }
+            None => None,
+        };
+        let central = config.archive.enabled && !config.archive.central.is_empty();
+        let (membership, tell) = seat.map(|seat| seat.attend(events_in.clone(), central)).unzip();
         for number in 0..config.workers() {
             let (leases, inbox) = tokio::sync::mpsc::unbounded_channel();
             workers.push(leases);
             let (context, shared, events) = (Arc::clone(&context), Arc::clone(&shared), events_in.clone());
+            let node = node.clone();
             threads.push(spawn(&layout, format!("worker-{number}"), move || {
-                if let Err(error) = worker::run(number, context, shared, inbox, events) {
+                if let Err(error) = worker::run(number, context, shared, node, inbox, events) {
                     tracing::error!(%error, number, "a worker could not start");
                 }
             })?);
         }
         let follower = match config.index.during_crawl && config.archive.enabled {
             true => Some(Follower::start(&layout, &config, Arc::clone(&store))?),
+            false => None,
+        };
+        let name = node.as_ref().map(|node| node.node().name());
+        let shipping = match central {
+            true => Some(Shipping::start(&layout, &config.archive, name, tell)?),
             false => None,
         };
         committer.follower = follower.as_ref().map(Follower::inbox);
@@ -252,6 +290,7 @@ impl Crawl {
             totals,
             progress: Arc::clone(&handle.progress),
             stop: Arc::clone(&handle.stop),
+            node: parts,
         });
         let (stop, totals) = bookkeeper.run()?;
         for thread in threads {
@@ -259,7 +298,17 @@ impl Crawl {
                 tracing::error!("a thread ended by a panic");
             }
         }
+        let exchange = node.as_ref().map(exchange_figures);
+        if let Some(membership) = membership {
+            membership.leave();
+        }
         let index = follower.map(Follower::finish);
+        if let Some(shipped) =
+            shipping.map(|shipping| shipping.finish(stop == Stop::Exhausted || node.is_some()))
+            && shipped.left > 0
+        {
+            tracing::warn!(left = shipped.left, "not all of the archive is in the central one yet");
+        }
         let seconds = started.elapsed().as_secs_f64();
         let (cpu_s, peak_rss_bytes) = process_figures();
         let progress = handle.progress();
@@ -287,6 +336,7 @@ impl Crawl {
                 peak_rss_bytes,
                 state_bytes: store.disk_bytes()?,
             },
+            cluster: exchange,
             totals,
         };
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
@@ -294,6 +344,30 @@ impl Crawl {
             .map_err(|source| CrawlError::Io { path: layout.report(), source })?;
         Ok(CrawlEnd { stop, report, index })
     }
+}
+
+fn open_store(layout: &Layout, config: &Config) -> Result<Arc<Store>, CrawlError> {
+    let io = |path: PathBuf| move |source| CrawlError::Io { path, source };
+    std::fs::create_dir_all(&layout.root).map_err(io(layout.root.clone()))?;
+    std::fs::create_dir_all(layout.graph()).map_err(io(layout.graph()))?;
+    Ok(Arc::new(Store::open(&layout.state(), config.store_bytes())?))
+}
+
+fn write_config(layout: &Layout, config: &Config) -> Result<(), CrawlError> {
+    // Limits are of a run, not of the crawl: going on later must not stop at once again.
+    let kept = Config { limits: LimitConfig::default(), ..config.clone() };
+    write_atomically(&layout.config(), kept.to_documented_toml().as_bytes())
+        .map_err(|source| CrawlError::Io { path: layout.config(), source })
+}
+
+/// What was done so far, with this run counted.
+fn read_totals(store: &Store) -> Result<Totals, StoreError> {
+    let mut totals: Totals = match store.mark(MARK_TOTALS)? {
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(|_| StoreError::Damaged("totals"))?,
+        None => Totals::default(),
+    };
+    totals.runs += 1;
+    Ok(totals)
 }
 
 fn spawn(
@@ -334,12 +408,18 @@ pub(crate) fn seeds_mark(seeds: &[CanonUrl]) -> Vec<u8> {
     names.join("\n").into_bytes()
 }
 
-fn open_writers(layout: &Layout, config: &Config, store: Arc<Store>) -> Result<Committer, CrawlError> {
+fn open_writers(
+    layout: &Layout,
+    config: &Config,
+    store: Arc<Store>,
+    first_segment: u32,
+) -> Result<Committer, CrawlError> {
     let archive = if config.archive.enabled {
         let options = ArchiveOptions {
             rotate_bytes: config.archive.segment_bytes,
             compression: compression(config.archive.compression),
             info: archive_info(config),
+            first_segment,
             ..ArchiveOptions::default()
         };
         Some(Archive::open_at(&layout.archive(), options, archive_end(&store)?)?)
@@ -353,7 +433,13 @@ fn open_writers(layout: &Layout, config: &Config, store: Arc<Store>) -> Result<C
         }
         None => None,
     };
-    Ok(Committer { store, archive, edges: EdgeLog::open(&layout.edges(), edges_end)?, follower: None })
+    Ok(Committer {
+        store,
+        archive,
+        edges: EdgeLog::open(&layout.edges(), edges_end)?,
+        follower: None,
+        node: None,
+    })
 }
 
 fn archive_info(config: &Config) -> Vec<(String, String)> {
@@ -372,4 +458,15 @@ fn archive_end(store: &Store) -> Result<Option<DurableEnd>, StoreError> {
     let (segment, offset) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
     let offset = <[u8; 8]>::try_from(offset).map_err(|_| damaged())?;
     Ok(Some(DurableEnd { segment: u32::from_be_bytes(*segment), offset: u64::from_be_bytes(offset) }))
+}
+
+fn exchange_figures(node: &NodeHandle) -> ExchangeFigures {
+    let totals = node.exchange_totals();
+    ExchangeFigures {
+        links_met: totals.met,
+        links_sent: totals.sent,
+        batches: totals.batches,
+        bytes_sent: totals.bytes,
+        refused: node.refusals().iter().sum(),
+    }
 }

@@ -47,6 +47,11 @@ impl Layout {
         self.root.join("progress.json")
     }
 
+    /// Which segments are safe in the central archive.
+    pub fn shipped(&self) -> PathBuf {
+        self.root.join("shipped")
+    }
+
     /// Whether a crawl lives here.
     pub fn exists(&self) -> bool {
         self.state().is_dir()

@@ -13,6 +13,7 @@
 //! | [`config`] | every setting, as in `lycosa.toml` |
 //! | [`layout`] | the files of a crawl directory |
 //! | [`crawl`] | a crawl: opened, run, reported |
+//! | [`cluster`] | this node's place among others |
 //! | [`bookkeeper`] | the one thread that owns the frontier |
 //! | [`worker`] | a core's share of fetching and judging |
 //! | [`inbox`] | seeds submitted from outside, also while the crawl runs |
@@ -24,12 +25,14 @@
 //! | [`rules`] | robots.txt: fetched, remembered, asked |
 //! | [`committer`] | group commit: archive, then state |
 //! | [`indexing`] | the full-text index, fed from commits or from the archive |
+//! | [`shipping`] | sealed segments on their way to the central archive |
 //! | [`totals`], [`report`] | what a crawl did, in figures |
 //! | [`reader`] | a crawl directory, read |
 //! | [`why`] | what happened to one URL, and why |
 
 pub mod bookkeeper;
 pub mod clock;
+pub mod cluster;
 pub mod committer;
 pub mod config;
 pub mod crawl;
@@ -44,6 +47,7 @@ pub mod reader;
 pub mod refresher;
 pub mod report;
 pub mod rules;
+pub mod shipping;
 pub mod totals;
 pub mod why;
 pub mod worker;

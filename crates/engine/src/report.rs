@@ -27,6 +27,22 @@ pub struct Report {
     pub known: u64,
     /// Of the last run.
     pub run: RunFigures,
+    /// Of the last run, if it was part of a cluster's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ExchangeFigures>,
+}
+
+/// What went out to other nodes.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct ExchangeFigures {
+    /// Links to partitions of other nodes, each as often as it was met.
+    pub links_met: u64,
+    pub links_sent: u64,
+    pub batches: u64,
+    /// On the bus.
+    pub bytes_sent: u64,
+    /// Messages that were malformed, foreign, stale or repeated.
+    pub refused: u64,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

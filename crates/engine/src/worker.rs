@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use lycosa_archive::EncodedVisit;
+use lycosa_cluster::NodeHandle;
 use lycosa_fetch::{Fetcher, Request, RequestKind, Shared};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
@@ -46,6 +47,11 @@ pub enum Finished {
         host: HostIndex,
         address: Result<IpAddr, Failure>,
     },
+    /// No request was made: this node may not ask now.
+    Returned {
+        host: HostIndex,
+        kind: LeaseKind,
+    },
 }
 
 /// Runs a worker until the bookkeeper hangs up and everything it was given is done.
@@ -53,12 +59,14 @@ pub fn run(
     number: usize,
     context: Arc<JudgeContext>,
     shared: Arc<Shared>,
+    node: Option<NodeHandle>,
     leases: UnboundedReceiver<Vec<Lease>>,
     events: Sender<Event>,
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let worker = Rc::new(Worker {
         number,
+        node,
         fetcher: Fetcher::new(shared, context.config.fetch_options()),
         judge: RefCell::new(Judge::new(Arc::clone(&context))),
         context,
@@ -72,6 +80,8 @@ pub fn run(
 
 struct Worker {
     number: usize,
+    /// Says whether pages may be requested, in a cluster.
+    node: Option<NodeHandle>,
     context: Arc<JudgeContext>,
     fetcher: Fetcher,
     judge: RefCell<Judge>,
@@ -96,6 +106,11 @@ impl Worker {
 
     async fn work(&self, lease: Lease) -> Finished {
         let host = lease.host;
+        if let Some(node) = &self.node
+            && !node.may_fetch(lease.slot.partition, lease.epoch)
+        {
+            return Finished::Returned { host, kind: lease.kind };
+        }
         match lease.kind {
             LeaseKind::Resolve => {
                 let address = match CanonUrl::parse(&lease.origin, &self.context.config.urls) {

@@ -7,9 +7,11 @@ mod admit;
 mod dormant;
 mod finish;
 mod lease;
+mod partitions;
 mod reorder;
 mod revisits;
 
+pub use partitions::{PartitionCounts, PictureWanted};
 pub use revisits::Revisits;
 
 use std::collections::VecDeque;
@@ -92,6 +94,8 @@ pub enum Admission {
     SeenBefore,
     /// The path has had its share of different queries.
     QueryBudget,
+    /// Its partition is not open here.
+    Elsewhere,
 }
 
 /// What a lease is for.
@@ -114,6 +118,8 @@ pub struct Lease {
     pub slot: HostSlot,
     pub origin: Box<str>,
     pub kind: LeaseKind,
+    /// The stay of the partition it belongs to; 0 on one machine.
+    pub epoch: u64,
 }
 
 /// How a page lease ended.
@@ -180,6 +186,9 @@ pub struct Counts {
 /// Turns a stored robots.txt back into rules.
 pub type ReadRules = Box<dyn Fn(&str, &RulesRecord) -> Arc<dyn Rules> + Send>;
 
+/// URLs whose lease ended, each with the host it was leased from.
+type Ended = Vec<(UrlKey, HostIndex)>;
+
 pub struct Frontier {
     options: FrontierOptions,
     store: Arc<Store>,
@@ -189,21 +198,23 @@ pub struct Frontier {
     known_uncommitted: HashSet<u64>,
     hosts: HostTable,
     dormant: dormant::Dormant,
-    /// No host is asked before, after an unclean stop.
-    not_before: UnixMs,
+    /// After an unclean stop: since when no host was asked for sure.
+    rest_from: Option<UnixMs>,
     /// Paths of hosts in memory whose queries are counted.
     counted_paths: usize,
     schedule: Schedule,
     /// URLs that are leased, delayed, or finished but not yet committed.
-    in_flight: HashSet<UrlKey>,
+    in_flight: HashMap<UrlKey, HostIndex>,
+    /// Entries that wait for their next try, each under a number of its own.
     delayed: HashMap<u64, (HostIndex, Box<Entry>)>,
+    delays: u64,
     sequence: u64,
     waiting: u64,
     leased: u64,
     entries_in_memory: usize,
     dirty: Vec<HostIndex>,
     changes: Changes,
-    uncommitted: VecDeque<(Arc<Changes>, Vec<UrlKey>)>,
+    uncommitted: VecDeque<(Arc<Changes>, Ended)>,
     committed_epoch: Option<u64>,
     /// The last lease ended early because enough was dropped: there may be more to do at once.
     cut_short: bool,
@@ -220,7 +231,11 @@ pub struct Frontier {
     /// Pages to be visited again.
     revisits: revisits::Source,
     /// Keys of visits that ended since the last [`Frontier::take_changes`].
-    ended: Vec<UrlKey>,
+    ended: Ended,
+    /// Addresses of hosts whose partition was closed while a lease was out.
+    left_at: HashMap<HostIndex, std::net::IpAddr>,
+    /// The partitions that are open; none on one machine, where all are.
+    partitions: Option<partitions::Partitions>,
 }
 
 impl Frontier {
@@ -232,7 +247,13 @@ impl Frontier {
         clean_stop: bool,
         now: UnixMs,
     ) -> Result<Self, StoreError> {
-        let mut frontier = Self {
+        let mut frontier = Self::empty(options, store, read_rules);
+        frontier.load(clean_stop, now)?;
+        Ok(frontier)
+    }
+
+    fn empty(options: FrontierOptions, store: Arc<Store>, read_rules: ReadRules) -> Self {
+        Self {
             seen: SeenSet::new(options.seen_bytes),
             lists: (options.order == Order::Pvalue).then(Lists::default),
             revisits: revisits::Source::new(options.revisits, options.refresh_share),
@@ -241,11 +262,12 @@ impl Frontier {
             known_uncommitted: HashSet::default(),
             hosts: HostTable::default(),
             dormant: dormant::Dormant::default(),
-            not_before: UnixMs(0),
+            rest_from: None,
             counted_paths: 0,
             schedule: Schedule::default(),
-            in_flight: HashSet::default(),
+            in_flight: HashMap::default(),
             delayed: HashMap::default(),
+            delays: 0,
             sequence: 0,
             waiting: 0,
             leased: 0,
@@ -260,23 +282,17 @@ impl Frontier {
             loaded: Vec::new(),
             taken_sequence: 0,
             ended: Vec::new(),
+            left_at: HashMap::default(),
+            partitions: None,
             store,
-        };
-        frontier.load(clean_stop, now)?;
-        Ok(frontier)
+        }
     }
 
     fn load(&mut self, clean_stop: bool, now: UnixMs) -> Result<(), StoreError> {
         let store = Arc::clone(&self.store);
         self.fill_seen(&store)?;
-        if !clean_stop {
-            self.not_before = now.plus_ms(self.options.politeness.pause_ms(None, 0));
-        }
-        if let Some(bytes) = store.mark("sequence")? {
-            let bytes = <[u8; 8]>::try_from(bytes).map_err(|_| StoreError::Damaged("sequence mark"))?;
-            self.sequence = u64::from_be_bytes(bytes);
-            self.taken_sequence = self.sequence;
-        }
+        self.rest_from = (!clean_stop).then_some(now);
+        self.load_sequence()?;
         for entry in store.hosts() {
             let (slot, record) = entry?;
             if record.waiting == 0 {
@@ -289,6 +305,15 @@ impl Frontier {
             } else {
                 self.dormant.count += 1;
             }
+        }
+        Ok(())
+    }
+
+    fn load_sequence(&mut self) -> Result<(), StoreError> {
+        if let Some(bytes) = self.store.mark("sequence")? {
+            let bytes = <[u8; 8]>::try_from(bytes).map_err(|_| StoreError::Damaged("sequence mark"))?;
+            self.sequence = u64::from_be_bytes(bytes);
+            self.taken_sequence = self.sequence;
         }
         Ok(())
     }
@@ -314,7 +339,7 @@ impl Frontier {
         let Some(host) = self.hosts.get_mut(index) else {
             return;
         };
-        if matches!(host.place, Place::Waiting | Place::Ready | Place::AtGate) {
+        if matches!(host.place, Place::Waiting | Place::Ready | Place::AtGate | Place::Paused) {
             return;
         }
         host.place = if !host.has_entries() {
@@ -363,16 +388,19 @@ impl Frontier {
         self.committed_epoch = self.committed_epoch.max(Some(epoch));
         while self.uncommitted.front().is_some_and(|(changes, _)| changes.epoch <= epoch) {
             if let Some((changes, ended)) = self.uncommitted.pop_front() {
-                for key in ended {
-                    self.in_flight.remove(&key);
-                    self.revisits.keys.remove(&key);
+                for (key, index) in ended {
+                    // Unless it is on lease again, from a later stay of its partition.
+                    if self.in_flight.get(&key) == Some(&index) {
+                        self.in_flight.remove(&key);
+                        self.revisits.keys.remove(&key);
+                    }
                 }
                 for (key, moved) in &changes.moved {
                     if self.moving.get(key) == Some(&moved.entry.rank) {
                         self.moving.remove(key);
                     }
                 }
-                for print in &changes.known {
+                for (_, print) in &changes.known {
                     self.known_uncommitted.remove(print);
                 }
             }
@@ -414,7 +442,7 @@ impl Frontier {
 
     /// Whether a lease on this URL is out, or its end is not committed yet.
     pub fn is_in_flight(&self, key: UrlKey) -> bool {
-        self.in_flight.contains(&key)
+        self.in_flight.contains_key(&key)
     }
 
     fn slot_of(&self, url: &CanonUrl) -> HostSlot {

@@ -46,6 +46,8 @@ pub enum Place {
     Busy,
     /// Waiting for its IP address to be free.
     AtGate,
+    /// Its turn came while nothing could be leased from its partition.
+    Paused,
 }
 
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use foldhash::HashMap;
+use lycosa_types::PartitionId;
 
 use crate::host::Host;
 use crate::schedule::HostIndex;
@@ -49,6 +50,12 @@ impl HostTable {
         self.by_slot.get(&slot).copied()
     }
 
+    /// The hosts of a partition, by walking all of them.
+    pub fn of_partition(&self, partition: PartitionId) -> Vec<HostIndex> {
+        let here = self.hosts.iter().filter(|(_, host)| host.slot.partition == partition);
+        here.map(|(index, _)| *index).collect()
+    }
+
     pub fn len(&self) -> usize {
         self.hosts.len()
     }
@@ -72,7 +79,7 @@ impl HostTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lycosa_types::{HostKey, PartitionId};
+    use lycosa_types::HostKey;
 
     #[test]
     fn numbers_are_never_given_twice_and_the_ring_shows_everyone() {

@@ -36,8 +36,8 @@ pub mod trap;
 
 pub use course::{Amendment, Course, CourseEnd};
 pub use frontier::{
-    Admission, Counts, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd, Revisits,
-    RulesEnd,
+    Admission, Counts, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd,
+    PartitionCounts, PictureWanted, Revisits, RulesEnd,
 };
 pub use host::Rules;
 pub use order::{Order, Signals};

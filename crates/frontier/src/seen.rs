@@ -83,6 +83,11 @@ impl SeenSet {
         if self.shards[shard_index].insert(print) { Seen::New } else { Seen::Before }
     }
 
+    /// Changes what it may grow to. What it holds, it keeps.
+    pub fn set_budget(&mut self, budget_bytes: usize) {
+        self.budget_bytes = budget_bytes;
+    }
+
     pub fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.taken).sum()
     }

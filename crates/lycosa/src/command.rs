@@ -3,6 +3,7 @@
 pub mod canon;
 pub mod cat;
 pub mod compare;
+pub mod coordinator;
 pub mod crawl;
 pub mod demo;
 pub mod diff;
@@ -12,6 +13,7 @@ pub mod history;
 pub mod index;
 pub mod inspect;
 pub mod links;
+pub mod node;
 pub mod place;
 pub mod rank;
 pub mod refresh;

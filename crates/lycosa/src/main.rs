@@ -7,6 +7,7 @@
 //! | [`document`], [`known_url`] | a page, a URL as data |
 //! | [`link_graph`], [`plot`] | links and ranks of a crawl; line plots |
 //! | [`download`], [`lines`] | what the tools read: a page, lines of URLs |
+//! | [`nats`] | the way to a cluster |
 //! | [`summary`], [`table`], [`figures`] | what was done, for people |
 //! | [`output`], [`exit`] | standard output, exit codes |
 
@@ -19,6 +20,7 @@ mod figures;
 mod known_url;
 mod lines;
 mod link_graph;
+mod nats;
 mod output;
 mod plot;
 mod signals;
@@ -48,6 +50,10 @@ enum Command {
     Crawl(Box<command::crawl::CrawlArgs>),
     /// Visit every known page again and store what changed
     Refresh(Box<command::refresh::RefreshArgs>),
+    /// Join a cluster's crawl with this machine
+    Node(Box<command::node::NodeArgs>),
+    /// Keep the table of a cluster's crawl, fetching nothing
+    Coordinator(command::coordinator::CoordinatorArgs),
     /// Add seeds to a crawl, also while it runs
     Submit(command::submit::SubmitArgs),
     /// Tell where a crawl is, while it runs or afterwards
@@ -94,6 +100,8 @@ fn main() -> std::process::ExitCode {
     let result = match cli.command {
         Command::Crawl(args) => command::crawl::run(*args),
         Command::Refresh(args) => command::refresh::run(*args),
+        Command::Node(args) => command::node::run(*args),
+        Command::Coordinator(args) => command::coordinator::run(args),
         Command::Submit(args) => command::submit::run(args),
         Command::Status(args) => command::status::run(args),
         Command::Why(args) => command::why::run(args),

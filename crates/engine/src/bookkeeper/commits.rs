@@ -11,6 +11,8 @@ use crate::committer::{Batch, CommitError};
 
 /// A commit is started at least this often while there is something to commit.
 const COMMIT_EVERY: Duration = Duration::from_millis(100);
+/// The same in a cluster, where a commit is a synced record in the log of every partition that changed.
+const COMMIT_EVERY_IN_CLUSTER: Duration = Duration::from_millis(300);
 /// Ended visits that start a commit before its time.
 const COMMIT_VISITS: usize = 1024;
 
@@ -18,8 +20,13 @@ impl Bookkeeper {
     /// Starts a commit if it is time for one and none is under way.
     pub(super) fn commit_if_due(&mut self) -> Result<(), CommitError> {
         let waiting = self.ended.len();
-        let due = waiting >= COMMIT_VISITS || self.last_commit.elapsed() >= COMMIT_EVERY;
-        let nothing = waiting == 0 && !self.frontier.has_changes() && self.mailbox.mark.is_none();
+        let every = if self.member.is_some() { COMMIT_EVERY_IN_CLUSTER } else { COMMIT_EVERY };
+        let mut due = waiting >= COMMIT_VISITS || self.last_commit.elapsed() >= every;
+        let mut nothing = waiting == 0 && !self.frontier.has_changes() && self.mailbox.mark.is_none();
+        if let Some(member) = &self.member {
+            due = (due || member.wants_commit()) && member.may_commit();
+            nothing &= !member.has_consumed();
+        }
         if !due || self.committing > 0 || nothing {
             return Ok(());
         }
@@ -34,7 +41,9 @@ impl Bookkeeper {
         if self.totals.revisits > 0 {
             marks.extend(self.refresher.mark());
         }
+        let stays = self.member.as_mut().map(|member| member.cut(changes.epoch));
         let batch = Batch {
+            stays,
             ended: std::mem::take(&mut self.ended),
             extra: std::mem::take(&mut self.extra),
             changes,
@@ -57,6 +66,11 @@ impl Bookkeeper {
     /// The last commit: everything that ended, and the mark of a clean stop.
     pub(super) fn finish(&mut self, reason: Stop) -> Result<(), CommitError> {
         self.wait_for_commits()?;
+        if !self.drain_links() {
+            // Without its links a page is not done: what ended last is made again.
+            tracing::warn!("the bus takes no links; pages that ended last are fetched again");
+            return Ok(());
+        }
         let mut marks = vec![(MARK_CLEAN, vec![1])];
         if reason == Stop::Exhausted {
             marks.push((MARK_SWEEP, Vec::new()));
@@ -78,6 +92,9 @@ impl Bookkeeper {
                     self.totals.archived_bytes += archived_bytes;
                     self.frontier.committed(epoch);
                     self.mail_committed(epoch);
+                    if let Some(member) = &mut self.member {
+                        member.commit_done(epoch);
+                    }
                 }
                 Ok(Event::CommitFailed(error)) => return Err(error),
                 // A visit that outlived the grace period: it stays queued and is made again.

@@ -13,6 +13,9 @@ const MAX_UNCOMMITTED: usize = 4096;
 impl Bookkeeper {
     /// Leases as much as may be under way, in one message per worker.
     pub(super) fn hand_out(&mut self, now: UnixMs) -> Result<(), StoreError> {
+        if self.member.as_ref().is_some_and(|member| !member.has_room()) {
+            return Ok(());
+        }
         self.prospects.settle(&mut self.frontier)?;
         let mut dropped: Vec<Done> = Vec::new();
         while self.may_lease() {

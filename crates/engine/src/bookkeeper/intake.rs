@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
-use lycosa_frontier::{Admission, Discovered, Done, StoreError};
+use lycosa_frontier::{Admission, Discovered, Done, LeaseKind, StoreError};
 use lycosa_types::{Exclusion, Outcome, UnixMs, UrlId, UrlKey, VisitFacts};
 
 use super::pictures::Onlooker;
@@ -49,8 +49,14 @@ impl Bookkeeper {
                     self.totals.archived_bytes += archived_bytes;
                     self.frontier.committed(epoch);
                     self.mail_committed(epoch);
+                    if let Some(member) = &mut self.member {
+                        member.commit_done(epoch);
+                    }
                 }
                 Event::CommitFailed(error) => return Err(error),
+                Event::Cluster(event) => self.take_node_event(event, now)?,
+                Event::LostArchives(partition, lost) => self.note_lost(partition, lost),
+                Event::Seeds(seeds) => self.take_seeds(&seeds),
             }
             next = self.events.try_recv().ok();
         }
@@ -86,12 +92,23 @@ impl Bookkeeper {
             Finished::Resolve { host, address } => {
                 self.frontier.finish_resolve(host, address, now);
             }
+            Finished::Returned { host, kind } => {
+                if let LeaseKind::Page(entry) = &kind {
+                    self.leased.remove(&entry.key);
+                }
+                self.frontier.take_back(host, kind, now);
+            }
         }
         Ok(())
     }
 
     fn end_page(&mut self, result: PageResult, now: UnixMs) -> Result<(), StoreError> {
         let PageResult { host, entry, judged } = result;
+        if self.frontier.is_closed(host) {
+            // Its partition is somebody else's: the page is fetched there.
+            self.frontier.abandon(host, entry.revisit, now);
+            return Ok(());
+        }
         let Judged { end, outlinks, edges, encoded, counts, again, relevance, news, .. } = *judged;
         self.totals.count_links(&counts);
         let near = end.visit.as_ref().is_some_and(|visit| visit.near_duplicate.is_some());
@@ -207,13 +224,22 @@ impl Bookkeeper {
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let signals = self.prospects.signals(url, key, found);
+        if self.member.is_some() {
+            let way = (redirects, found_on);
+            let Some(partition) = self.send_elsewhere(url, found, way, signals.importance) else {
+                return Ok(());
+            };
+            let discovered = Discovered { url, key, redirects, found_on, signals };
+            let admission = self.frontier.admit_to(partition, discovered, now)?;
+            return self.count_admission(admission, &discovered);
+        }
         match self.frontier.admit(Discovered { url, key, redirects, found_on, signals }, now)? {
             Admission::Queued => self.totals.accepted += 1,
             // Another link to it may say more about its topic.
             Admission::SeenBefore if found.relevance > 0.0 => {
                 self.frontier.raise(key.low(), &signals)?;
             }
-            Admission::SeenBefore => {}
+            Admission::SeenBefore | Admission::Elsewhere => {}
             Admission::QueryBudget => self.totals.count_rejected("query-budget"),
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod cluster;
 mod coverage;
 mod hostile;
 mod indexing;

@@ -1,10 +1,11 @@
 //! Admitting: the seen-test, then into the host queue.
 
-use lycosa_types::{CanonUrl, UnixMs};
+use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlRecord, UrlState};
 
 use super::{Admission, Discovered, Frontier};
 use crate::host::Host;
 use crate::host_queue::Entry;
+use crate::order::Signals;
 use crate::schedule::HostIndex;
 use crate::seen::Seen;
 use crate::store::{HostSlot, StoreError};
@@ -23,9 +24,40 @@ impl Frontier {
         }
         let url = CanonUrl::from_canonical(found.url.to_owned());
         let slot = self.slot_of(&url);
+        self.admit_unseen(found, url, slot, seen, now)
+    }
+
+    /// Takes in a URL of a partition, if that is open here.
+    pub fn admit_to(
+        &mut self,
+        partition: PartitionId,
+        found: Discovered<'_>,
+        now: UnixMs,
+    ) -> Result<Admission, StoreError> {
+        if !self.takes_in(partition) {
+            return Ok(Admission::Elsewhere);
+        }
+        let Some(open) = self.partition_mut(partition) else { return self.admit(found, now) };
+        let seen = open.seen.insert(found.key);
+        if seen == Seen::Before {
+            return Ok(Admission::SeenBefore);
+        }
+        let url = CanonUrl::from_canonical(found.url.to_owned());
+        let slot = HostSlot { partition, host: url.host_key() };
+        self.admit_unseen(found, url, slot, seen, now)
+    }
+
+    fn admit_unseen(
+        &mut self,
+        found: Discovered<'_>,
+        url: CanonUrl,
+        slot: HostSlot,
+        seen: Seen,
+        now: UnixMs,
+    ) -> Result<Admission, StoreError> {
         if seen == Seen::Unknown {
             let print = found.key.low();
-            if self.known_uncommitted.contains(&print) || self.store.knows(print)? {
+            if self.known_uncommitted.contains(&print) || self.is_known(slot.partition, print)? {
                 return Ok(Admission::SeenBefore);
             }
         }
@@ -45,8 +77,8 @@ impl Frontier {
         }
         if seen == Seen::Unknown {
             self.known_uncommitted.insert(found.key.low());
-            self.changes.known.push(found.key.low());
-        } else {
+            self.changes.known.push((slot.partition, found.key.low()));
+        } else if self.partitions.is_none() {
             self.changes.seen.push(found.key.low());
         }
         self.sequence += 1;
@@ -65,6 +97,37 @@ impl Frontier {
         Ok(Admission::Queued)
     }
 
+    fn is_known(&self, partition: PartitionId, print: u64) -> Result<bool, StoreError> {
+        match &self.partitions {
+            None => self.store.knows(print),
+            Some(_) => self.store.knows_in(partition, print),
+        }
+    }
+
+    /// Takes in a page once more that was done: its copy is lost.
+    pub fn requeue(&mut self, id: UrlId, record: UrlRecord, now: UnixMs) -> Result<(), StoreError> {
+        if record.state != UrlState::Done || self.in_flight.contains_key(&id.key) {
+            return Ok(());
+        }
+        let url = CanonUrl::from_canonical(record.url);
+        let index = self.host_at(HostSlot { partition: id.partition, host: url.host_key() }, &url)?;
+        self.sequence += 1;
+        let signals = Signals { depth: record.depth, ..Signals::default() };
+        let entry = Entry {
+            rank: self.options.order.rank(url.as_str(), &signals, self.sequence),
+            key: id.key,
+            url,
+            depth: record.depth,
+            tries: 0,
+            redirects: 0,
+            found_on: record.found_on,
+            found_at: record.found_at,
+            revisit: false,
+        };
+        self.enqueue(index, entry, now);
+        Ok(())
+    }
+
     fn enqueue(&mut self, index: HostIndex, entry: Entry, now: UnixMs) {
         let hosts = self.hosts.len().max(1);
         let Some(host) = self.hosts.get_mut(index) else {
@@ -73,6 +136,7 @@ impl Frontier {
         host.waiting += 1;
         host.accepted += 1;
         self.waiting += 1;
+        let partition = host.slot.partition;
         let (key, rank) = (entry.key, entry.rank);
         if host.queue.leaves_to_disk(rank) {
             self.changes.queued.push(host.slot, entry);
@@ -88,6 +152,9 @@ impl Frontier {
             self.entries_in_memory -= host.queue.shrink_to(keep, |rank, entry| moved.push((rank, entry)));
             moved.into_iter().for_each(|(rank, entry)| self.move_on_disk(slot, *entry, rank));
         }
+        if let Some(open) = self.partition_mut(partition) {
+            open.waiting += 1;
+        }
         self.track(index, key, rank);
         self.touch(index);
         self.settle(index, now);
@@ -100,10 +167,13 @@ impl Frontier {
         }
         let index = match self.store.host(slot)? {
             Some(record) => {
-                self.dormant.count = self.dormant.count.saturating_sub(u64::from(record.waiting > 0));
+                if record.waiting > 0 {
+                    self.no_longer_dormant(slot.partition);
+                }
                 self.wake(slot, record)
             }
-            None => self.hosts.add(Host::new(slot, url.origin())),
+            // It may have been asked by a run that died before it was written.
+            None => self.add_rested(Host::new(slot, url.origin())),
         };
         self.make_room(index);
         Ok(index)

@@ -5,7 +5,7 @@
 //!
 //! Promise: a host that comes back has its pace, its failures and its queue as it left them.
 
-use lycosa_types::UnixMs;
+use lycosa_types::{HostKey, PartitionId, UnixMs};
 
 use super::Frontier;
 use crate::host::{Host, Place, RulesState};
@@ -47,9 +47,35 @@ impl Dormant {
 impl Frontier {
     /// A host from its record: never asked before what the record says, nor before what the start of this run asks for.
     pub(super) fn wake(&mut self, slot: HostSlot, record: HostRecord) -> HostIndex {
-        let mut host = Host::from_record(slot, record);
-        host.ready_at = host.ready_at.max(self.not_before);
-        self.hosts.add(host)
+        self.add_rested(Host::from_record(slot, record))
+    }
+
+    pub(super) fn add_rested(&mut self, host: Host) -> HostIndex {
+        let index = self.hosts.add(host);
+        self.let_rest(index);
+        index
+    }
+
+    /// If nobody knows when the host was last asked: it rests as if that had been at the start of this run, or when its
+    /// partition came here.
+    pub(super) fn let_rest(&mut self, index: HostIndex) {
+        let Some(host) = self.hosts.get_mut(index) else { return };
+        let from = match &self.partitions {
+            None => self.rest_from,
+            Some(open) => open.get(&host.slot.partition).and_then(|open| open.rest_from),
+        };
+        if let Some(from) = from {
+            let pause = self.options.politeness.pause_ms(host.rules_delay_ms(), 0);
+            host.ready_at = host.ready_at.max(from.plus_ms(pause));
+        }
+    }
+
+    /// A host of a partition came into memory.
+    pub(super) fn no_longer_dormant(&mut self, partition: PartitionId) {
+        self.dormant.count = self.dormant.count.saturating_sub(1);
+        if let Some(open) = self.partition_mut(partition) {
+            open.dormant = open.dormant.saturating_sub(1);
+        }
     }
 
     /// Makes room for a host that came in beyond the limit, as far as that is possible now.
@@ -102,9 +128,14 @@ impl Frontier {
             if brought_in == room {
                 return Ok(());
             }
+            if !self.is_open(slot.partition) {
+                // A copy of what another node has now: none of it concerns us.
+                self.dormant.cursor = Some(HostSlot { host: HostKey(u64::MAX), ..slot });
+                return Ok(());
+            }
             self.dormant.cursor = Some(slot);
             if record.waiting > 0 && self.hosts.at(slot).is_none() {
-                self.dormant.count = self.dormant.count.saturating_sub(1);
+                self.no_longer_dormant(slot.partition);
                 let index = self.wake(slot, record);
                 self.settle(index, now);
                 brought_in += 1;
@@ -143,7 +174,12 @@ impl Frontier {
         if let Some(host) = self.hosts.remove(index) {
             self.entries_in_memory -= host.queue.in_memory();
             self.counted_paths -= host.queries.len();
-            self.dormant.count += u64::from(host.waiting > 0);
+            if host.waiting > 0 {
+                self.dormant.count += 1;
+                if let Some(open) = self.partition_mut(host.slot.partition) {
+                    open.dormant += 1;
+                }
+            }
         }
         self.schedule.forget_stale(self.hosts.len(), |index| self.hosts.get(index).is_some());
     }

@@ -24,6 +24,10 @@ impl Frontier {
         end: PageEnd,
         now: UnixMs,
     ) -> Option<Done> {
+        if self.is_closed(index) {
+            self.abandon(index, entry.revisit, now);
+            return None;
+        }
         self.give_back(index, end.address, end.elapsed_ms, now);
         let politeness = &self.options.politeness;
         entry.tries = entry.tries.saturating_add(1);
@@ -51,8 +55,9 @@ impl Frontier {
                     self.changes.retried.push((host.slot, entry.clone()));
                 }
                 host.delayed += 1;
-                self.schedule.wake_at(now.plus_ms(wait), Alarm::Delayed(entry.rank.sequence));
-                self.delayed.insert(entry.rank.sequence, (index, Box::new(entry)));
+                self.delays += 1;
+                self.schedule.wake_at(now.plus_ms(wait), Alarm::Delayed(self.delays));
+                self.delayed.insert(self.delays, (index, Box::new(entry)));
                 self.rest(index, now);
                 return None;
             }
@@ -78,6 +83,9 @@ impl Frontier {
         elapsed_ms: u64,
         now: UnixMs,
     ) {
+        if self.is_closed(index) {
+            return self.abandon(index, false, now);
+        }
         self.give_back(index, address, elapsed_ms, now);
         let politeness = self.options.politeness.clone();
         let Some(host) = self.hosts.get_mut(index) else {
@@ -133,9 +141,12 @@ impl Frontier {
 
     /// A resolve lease is over.
     pub fn finish_resolve(&mut self, index: HostIndex, address: Result<IpAddr, Failure>, now: UnixMs) {
+        if self.is_closed(index) {
+            return self.abandon(index, false, now);
+        }
         match address {
             Ok(address) => {
-                self.leased -= 1;
+                self.lease_ended(index);
                 let Some(host) = self.hosts.get_mut(index) else {
                     return;
                 };
@@ -153,7 +164,7 @@ impl Frontier {
 
     /// The slot is free again; the host (and its address) rest from now on.
     fn give_back(&mut self, index: HostIndex, address: Option<IpAddr>, elapsed_ms: u64, now: UnixMs) {
-        self.leased -= 1;
+        self.lease_ended(index);
         let politeness = &self.options.politeness;
         let Some(host) = self.hosts.get_mut(index) else {
             return;
@@ -171,6 +182,17 @@ impl Frontier {
             let pause = politeness.pause_ms(host.rules_delay_ms(), elapsed_ms);
             let rounding = if pause > 0 { ROUNDING_MS } else { 0 };
             host.ready_at = host.ready_at.max(now.plus_ms(pause + rounding));
+        }
+    }
+
+    fn lease_ended(&mut self, index: HostIndex) {
+        self.leased -= 1;
+        if let Some(partitions) = &mut self.partitions
+            && let Some(host) = self.hosts.get(index)
+            && let Some(open) = partitions.get_mut(&host.slot.partition)
+        {
+            open.leased = open.leased.saturating_sub(1);
+            open.ended += 1;
         }
     }
 
@@ -194,7 +216,7 @@ impl Frontier {
         now: UnixMs,
     ) -> Done {
         self.touch(index);
-        self.ended.push(entry.key);
+        self.ended.push((entry.key, index));
         if entry.revisit {
             self.revisits.pending -= 1;
         } else {
@@ -203,6 +225,10 @@ impl Frontier {
         let slot = self.hosts.get(index).map_or_else(|| self.slot_of(&entry.url), |host| host.slot);
         if let Some(host) = self.hosts.get_mut(index).filter(|_| !entry.revisit) {
             host.waiting = host.waiting.saturating_sub(1);
+            let open = self.partitions.as_mut().and_then(|open| open.get_mut(&host.slot.partition));
+            if let Some(open) = open {
+                open.waiting = open.waiting.saturating_sub(1);
+            }
         }
         let revisit = entry.revisit;
         let record = UrlRecord {

@@ -44,6 +44,17 @@ impl Frontier {
                 // A host whose queue improved stands among the ready twice; it was served already.
                 continue;
             }
+            if let Some(partitions) = &mut self.partitions {
+                match partitions.get_mut(&host.slot.partition) {
+                    Some(open) if open.leasing => {}
+                    Some(open) => {
+                        host.place = Place::Paused;
+                        open.paused.push(index);
+                        continue;
+                    }
+                    None => continue,
+                }
+            }
             host.place = Place::Busy;
             if host.ready_at > now {
                 // Made to wait while it stood among the ready.
@@ -89,12 +100,13 @@ impl Frontier {
                     }
                 }
                 Alarm::Gate(address) => {
-                    if let Some(index) = self.schedule.next_at_gate(address, now)
-                        && let Some(host) = self.hosts.get_mut(index)
-                    {
+                    while let Some(index) = self.schedule.next_at_gate(address, now) {
+                        // Its partition may be gone.
+                        let Some(host) = self.hosts.get_mut(index) else { continue };
                         host.place = Place::Ready;
                         host.ready_rank = host.best_rank(self.options.order);
                         self.schedule.push_ready(host.ready_rank, index);
+                        break;
                     }
                 }
                 Alarm::Delayed(number) => {
@@ -131,6 +143,10 @@ impl Frontier {
             let Some(host) = self.hosts.get_mut(index) else {
                 return Ok(Served::Nothing);
             };
+            if host.ready_at > now {
+                // Its rules ask for a longer rest than was known before they were read.
+                return Ok(Served::Nothing);
+            }
             if host.queue.best().is_none() && host.revisits.is_empty() {
                 return Ok(Served::Nothing);
             }
@@ -189,7 +205,10 @@ impl Frontier {
         let Some(host) = self.hosts.get(index) else { return Ok(Served::Nothing) };
         let (moved_to, redirects) = (host.rules_moved_to.clone(), host.rules_redirects);
         let pause = self.options.politeness.pause_ms(None, 0);
-        let other_at = moved_to.as_ref().map(|url| self.host_at(self.slot_of(url), url)).transpose()?;
+        // The pace of a host that another node has is not known here.
+        let here = moved_to.as_ref().map(|url| (self.slot_of(url), url));
+        let here = here.filter(|(slot, _)| self.takes_in(slot.partition));
+        let other_at = here.map(|(slot, url)| self.host_at(slot, url)).transpose()?;
         if let Some(other_at) = other_at
             && let Some(other) = self.hosts.get_mut(other_at)
         {
@@ -217,12 +236,13 @@ impl Frontier {
         if let Some(record) = self.store.rules(host.slot)? {
             let until = record.fetched_at.plus_ms(self.options.politeness.rules_ttl_ms);
             host.rules = RulesState::Known { rules: (self.read_rules)(&host.origin, &record), until };
+            self.let_rest(index);
         }
         Ok(())
     }
 
     fn drop_entry(&mut self, index: HostIndex, entry: Entry, outcome: Outcome, now: UnixMs) -> Done {
-        self.in_flight.insert(entry.key);
+        self.in_flight.insert(entry.key, index);
         self.end_entry(index, entry, outcome, None, now)
     }
 
@@ -299,7 +319,7 @@ impl Frontier {
         let not_yet =
             not_yet.filter(|entry| entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end));
         let stands = |entry: &&Entry| {
-            !self.in_flight.contains(&entry.key)
+            !self.in_flight.contains_key(&entry.key)
                 && self.moving.get(&entry.key).is_none_or(|rank| *rank == entry.rank)
                 && !self.stands_elsewhere(host, entry)
         };
@@ -312,11 +332,16 @@ impl Frontier {
 
     fn hand_out(&mut self, index: HostIndex, kind: LeaseKind, now: UnixMs) -> Option<Lease> {
         if let LeaseKind::Page(entry) = &kind {
-            self.in_flight.insert(entry.key);
+            self.in_flight.insert(entry.key, index);
         }
         self.leased += 1;
         let politeness = &self.options.politeness;
         let host = self.hosts.get_mut(index)?;
+        let open = self.partitions.as_mut().and_then(|open| open.get_mut(&host.slot.partition));
+        let epoch = open.map_or(0, |open| {
+            open.leased += 1;
+            open.epoch
+        });
         host.in_flight += 1;
         host.asked = true;
         if politeness.per_host > 1 {
@@ -324,7 +349,7 @@ impl Frontier {
             let pause = politeness.pause_ms(host.rules_delay_ms(), 0);
             host.ready_at = host.ready_at.max(now.plus_ms(pause));
         }
-        let lease = Lease { host: index, slot: host.slot, origin: host.origin.clone(), kind };
+        let lease = Lease { host: index, slot: host.slot, origin: host.origin.clone(), kind, epoch };
         self.settle(index, now);
         Some(lease)
     }

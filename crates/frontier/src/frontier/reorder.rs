@@ -1,6 +1,6 @@
 //! Moving: a waiting URL changes its place because more is known about it.
 
-use lycosa_types::UrlKey;
+use lycosa_types::{PartitionId, UrlKey};
 use std::collections::hash_map::Entry as Slot;
 
 use super::Frontier;
@@ -16,8 +16,10 @@ const MAX_LOADED: usize = 1 << 18;
 /// Where a waiting URL stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
-    host: HostIndex,
-    rank: Rank,
+    pub(super) host: HostIndex,
+    /// In a cluster; on one machine it is of no interest.
+    pub(super) partition: PartitionId,
+    pub(super) rank: Rank,
 }
 
 impl Frontier {
@@ -50,7 +52,9 @@ impl Frontier {
         low: u64,
         signals: impl FnOnce(&str) -> Signals,
     ) -> Result<bool, StoreError> {
-        let Some(&Standing { host: index, rank }) = self.tracked.get(&low) else { return Ok(false) };
+        let Some(&Standing { host: index, partition, rank }) = self.tracked.get(&low) else {
+            return Ok(false);
+        };
         let order = self.options.order;
         let Some(host) = self.hosts.get_mut(index) else { return Ok(false) };
         let slot = host.slot;
@@ -72,7 +76,7 @@ impl Frontier {
             }
             return Ok(false);
         }
-        self.tracked.insert(low, Standing { host: index, rank: new });
+        self.tracked.insert(low, Standing { host: index, partition, rank: new });
         if let Some(lists) = &mut self.lists {
             lists.leave(rank);
             lists.enter(new);
@@ -122,7 +126,9 @@ impl Frontier {
             lists.enter(rank);
         }
         if known || self.tracked.len() < self.options.max_tracked {
-            self.tracked.insert(key.low(), Standing { host: index, rank });
+            let host = self.partitions.as_ref().and_then(|_| self.hosts.get(index));
+            let partition = host.map_or(PartitionId(0), |host| host.slot.partition);
+            self.tracked.insert(key.low(), Standing { host: index, partition, rank });
         }
     }
 

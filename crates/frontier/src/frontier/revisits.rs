@@ -102,7 +102,9 @@ impl Frontier {
         let partitions = self.options.partitioner.partitions;
         // Each partition gets its share of the room, so that none hides another.
         let room = (MOST_PENDING - self.revisits.pending).div_ceil(usize::from(partitions.max(1))).max(4);
-        for partition in 0..partitions {
+        for partition in
+            (0..partitions).filter(|&number| self.takes_in(PartitionId(number))).collect::<Vec<_>>()
+        {
             let due: Vec<UrlId> = self
                 .store
                 .due(PartitionId(partition), now)
@@ -121,7 +123,10 @@ impl Frontier {
 
     /// Visits a page again as soon as its host may be asked. False if it waits or is under way already.
     pub fn revisit(&mut self, id: UrlId, record: UrlRecord, now: UnixMs) -> Result<bool, StoreError> {
-        let waits = record.state != UrlState::Done || self.in_flight.contains(&id.key);
+        let waits = record.state != UrlState::Done || self.in_flight.contains_key(&id.key);
+        if !self.takes_in(id.partition) {
+            return Ok(false);
+        }
         if waits || !self.revisits.keys.insert(id.key) {
             return Ok(false);
         }
@@ -155,7 +160,9 @@ impl Frontier {
 
     /// More became known about a visit that has ended.
     pub fn amend(&mut self, id: UrlId, amendment: Amendment) {
-        self.changes.amended.insert(id, amendment);
+        if self.takes_in(id.partition) {
+            self.changes.amended.insert(id, amendment);
+        }
     }
 
     /// A page to visit again, if it is the turn of one.

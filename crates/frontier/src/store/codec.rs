@@ -140,3 +140,11 @@ pub(super) fn decode_entry(rank: Rank, bytes: &[u8]) -> Result<Entry, StoreError
         url: lycosa_types::CanonUrl::from_canonical(stored.url.to_owned()),
     })
 }
+
+/// The key of an entry's URL, without the rest of it.
+pub(super) fn entry_key(bytes: &[u8]) -> Result<UrlKey, StoreError> {
+    let what = "queue entry";
+    let stored: StoredEntry =
+        postcard::from_bytes(versioned(bytes, what)?).map_err(|_| StoreError::Damaged(what))?;
+    Ok(UrlKey::of(stored.url))
+}

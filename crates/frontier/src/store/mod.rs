@@ -6,7 +6,11 @@
 mod backlog;
 mod batch;
 mod codec;
+mod collect;
 mod keys;
+mod operations;
+mod partitions;
+mod picture;
 mod seen_log;
 mod visits;
 
@@ -22,11 +26,16 @@ use lycosa_types::{CanonUrl, Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRec
 pub use backlog::Backlog;
 pub use codec::{HostRecord, RulesRecord};
 pub use keys::HostSlot;
+pub use operations::{Operation, Operations, PartitionOperations};
+pub use partitions::{Pairs, PartitionWrite};
+pub use picture::PartitionPicture;
+pub(crate) use picture::StoredHost;
 
 use crate::course::Amendment;
 use crate::frontier::Done;
 use crate::host_queue::Entry;
 use crate::order::Rank;
+use operations::Space;
 
 /// The version of everything below `state/`. A store with another version is refused.
 pub const FORMAT_VERSION: u32 = 2;
@@ -66,7 +75,7 @@ pub struct Changes {
     /// Fingerprints of what was queued, as far as the seen-set holds them.
     pub seen: Vec<u64>,
     /// Fingerprints of what was queued when the seen-set was full.
-    pub known: Vec<u64>,
+    pub known: Vec<(PartitionId, u64)>,
     /// Entries that wait again after a failed try.
     pub retried: Vec<(HostSlot, Entry)>,
     /// Entries whose rank changed while they waited.
@@ -195,14 +204,36 @@ impl Store {
 
     /// Writes everything in one atomic, durable batch: what ended, what changed, and the engine's own marks.
     pub fn commit(&self, done: &[Done], changes: &Changes, marks: &[Mark]) -> Result<(), StoreError> {
+        self.guarded(|| self.write_batch(done, changes, marks))
+    }
+
+    /// Writes, unless an earlier write failed.
+    fn guarded(&self, write: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(StoreError::Poisoned);
         }
-        let result = self.write_batch(done, changes, marks);
+        let result = write();
         if result.is_err() {
             self.poisoned.store(true, Ordering::Release);
         }
         result
+    }
+
+    fn batch(&self, size: usize) -> fjall::OwnedWriteBatch {
+        fjall::OwnedWriteBatch::with_capacity(self.db.clone(), size).durability(Some(PersistMode::SyncData))
+    }
+
+    fn space(&self, space: Space) -> &Keyspace {
+        match space {
+            Space::Urls => &self.urls,
+            Space::Queue => &self.queue,
+            Space::Hosts => &self.hosts,
+            Space::Rules => &self.rules,
+            Space::Signatures => &self.signatures,
+            Space::Courses => &self.courses,
+            Space::Due => &self.due,
+            Space::History => &self.history,
+        }
     }
 
     pub fn mark(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {

@@ -5,8 +5,13 @@
 //! URL would lose the URL for ever. Reading them back is one pass over eight bytes a URL.
 //!
 //! What the seen-set had no room for is also a key of its own in `known`, where it can be asked for.
+//!
+//! A node of a cluster keeps no log: its partitions' fingerprints are read from what waits and what was visited when a
+//! partition is opened, since both travel with it. Its keys in `known` begin with the partition, and are its own: they
+//! follow from the memory this node has, and are made anew wherever the partition goes.
 
-use fjall::{OwnedWriteBatch, PersistMode};
+use fjall::OwnedWriteBatch;
+use lycosa_types::PartitionId;
 
 use super::{Changes, Store, StoreError};
 
@@ -21,15 +26,23 @@ fn row(sequence: u64, kind: u8) -> [u8; 9] {
     key
 }
 
+pub(super) fn known_in(partition: PartitionId, print: u64) -> [u8; 10] {
+    let mut key = [0; 10];
+    key[..2].copy_from_slice(&partition.0.to_be_bytes());
+    key[2..].copy_from_slice(&print.to_be_bytes());
+    key
+}
+
 impl Store {
     pub(super) fn write_seen(&self, batch: &mut OwnedWriteBatch, changes: &Changes) {
-        for (prints, kind) in [(&changes.seen, LISTED), (&changes.known, KNOWN)] {
-            if !prints.is_empty() {
-                let bytes: Vec<u8> = prints.iter().flat_map(|print| print.to_be_bytes()).collect();
+        let seen = changes.seen.iter().flat_map(|print| print.to_be_bytes());
+        let known = changes.known.iter().flat_map(|(_, print)| print.to_be_bytes());
+        for (bytes, kind) in [(seen.collect::<Vec<u8>>(), LISTED), (known.collect(), KNOWN)] {
+            if !bytes.is_empty() {
                 batch.insert(&self.seen, row(changes.sequence, kind).as_slice(), bytes);
             }
         }
-        for print in &changes.known {
+        for (_, print) in &changes.known {
             batch.insert(&self.known, print.to_be_bytes().as_slice(), [].as_slice());
         }
     }
@@ -65,10 +78,24 @@ impl Store {
 
     /// Makes fingerprints known that are in the log alone: the seen-set has become too small for them.
     pub fn add_known(&self, prints: &[u64]) -> Result<(), StoreError> {
-        let mut batch = OwnedWriteBatch::with_capacity(self.db.clone(), prints.len())
-            .durability(Some(PersistMode::SyncData));
+        let mut batch = self.batch(prints.len());
         for print in prints {
             batch.insert(&self.known, print.to_be_bytes().as_slice(), [].as_slice());
+        }
+        Ok(batch.commit()?)
+    }
+
+    /// The same as [`Self::knows`] for a URL of a cluster's partition.
+    pub fn knows_in(&self, partition: PartitionId, print: u64) -> Result<bool, StoreError> {
+        Ok(self.known.contains_key(known_in(partition, print))?)
+    }
+
+    /// Makes fingerprints of a partition known that its seen-set has no room for. They need not be durable: they are
+    /// looked for again when the partition is opened.
+    pub(super) fn add_known_in(&self, partition: PartitionId, prints: &[u64]) -> Result<(), StoreError> {
+        let mut batch = self.batch(prints.len()).durability(None);
+        for print in prints {
+            batch.insert(&self.known, known_in(partition, *print).as_slice(), [].as_slice());
         }
         Ok(batch.commit()?)
     }

@@ -1,36 +1,36 @@
 //! Pages over time: the course of each, when the next visit is due, and the visits there were.
 
-use fjall::OwnedWriteBatch;
 use lycosa_types::{PartitionId, PastVisit, UnixMs, UrlId, UrlRecord};
 
+use super::operations::{Sink, Space, Step};
 use super::{Store, StoreError, codec, keys};
 use crate::course::{Amendment, Course, CourseEnd};
 
 impl Store {
-    pub(super) fn write_course(
+    pub(super) fn write_course<S: Sink>(
         &self,
-        batch: &mut OwnedWriteBatch,
+        sink: &mut S,
         id: UrlId,
         end: &CourseEnd,
     ) -> Result<(), StoreError> {
-        batch.insert(&self.courses, id.to_bytes().as_slice(), codec::encode_course(&end.course)?);
+        sink.put(Step::Done, Space::Courses, &id.to_bytes(), codec::encode_course(&end.course)?);
         if let Some(before) = end.due_before.filter(|&before| Some(before) != end.course.due) {
-            batch.remove(&self.due, keys::due(id, before).as_slice());
+            sink.remove(Step::Done, Space::Due, &keys::due(id, before));
         }
         if let Some(due) = end.course.due {
-            batch.insert(&self.due, keys::due(id, due).as_slice(), [].as_slice());
+            sink.copy(Step::Done, Space::Due, &keys::due(id, due), &[]);
         }
         for visit in &end.history {
             let key = keys::past_visit(id, visit.at);
-            batch.insert(&self.history, key.as_slice(), codec::encode_past_visit(visit)?);
+            sink.put(Step::Done, Space::History, &key, codec::encode_past_visit(visit)?);
         }
         Ok(())
     }
 
     /// Writes what became known about a visit that is on disk already.
-    pub(super) fn amend(
+    pub(super) fn amend<S: Sink>(
         &self,
-        batch: &mut OwnedWriteBatch,
+        sink: &mut S,
         id: UrlId,
         amendment: &Amendment,
     ) -> Result<(), StoreError> {
@@ -38,8 +38,8 @@ impl Store {
         if let Some(bytes) = self.history.get(&key)? {
             let mut visit = codec::decode_past_visit(&bytes)?;
             amendment.apply(&mut visit);
-            batch.insert(&self.history, key.as_slice(), codec::encode_past_visit(&visit)?);
-            batch.insert(&self.courses, id.to_bytes().as_slice(), codec::encode_course(&amendment.course)?);
+            sink.put(Step::Done, Space::History, &key, codec::encode_past_visit(&visit)?);
+            sink.put(Step::Done, Space::Courses, &id.to_bytes(), codec::encode_course(&amendment.course)?);
         }
         Ok(())
     }

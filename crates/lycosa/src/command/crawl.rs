@@ -11,9 +11,11 @@ use lycosa_engine::{Config, Crawl, CrawlEnd, CrawlError, Layout};
 use lycosa_fetch::{NetGuard, Overrides};
 use lycosa_types::CanonUrl;
 
-use super::{seeds, settings::SettingArgs};
+use super::node::{AllocationArg, LinksArg, PartArgs, take_part};
+use super::{seeds, settings::SettingArgs, submit};
 use crate::display::Loudness;
 use crate::exit::Exit;
+use crate::nats::NatsArgs;
 use crate::output::stdout;
 use crate::watch::Watch;
 use crate::{signals, summary};
@@ -26,6 +28,7 @@ Examples:
   lycosa crawl -d docs --continuous --refresh-budget 2    visit pages again when they are due, until stopped
   lycosa crawl -d docs                 go on with a crawl that was stopped
   lycosa crawl https://example.org -d docs --index && lycosa search 'web crawler' -d docs
+  lycosa crawl seeds.txt --nats nats://10.0.0.1:4222 --crawl news -d /data/news    make a cluster's crawl, as its first node
   lycosa crawl http://127.0.0.1:8000/ --allow-net 127.0.0.0/8 --delay 0
 
 Exit codes: 0 nothing is left to fetch, 1 failed, 2 wrong usage, 3 stopped by a limit or a signal with everything saved.";
@@ -41,6 +44,16 @@ pub struct CrawlArgs {
     pub data: PathBuf,
     #[command(flatten)]
     pub settings: SettingArgs,
+    #[command(flatten)]
+    pub nats: NatsArgs,
+    #[command(flatten)]
+    pub part: PartArgs,
+    /// How partitions are given to nodes, if the crawl is made
+    #[arg(long, value_enum, default_value_t, requires = "nats", help_heading = "Cluster")]
+    pub allocation: AllocationArg,
+    /// What becomes of links to partitions of other nodes, if the crawl is made
+    #[arg(long, value_enum, default_value_t, requires = "nats", help_heading = "Cluster")]
+    pub links: LinksArg,
     /// Print the report as JSON when done, instead of the summary
     #[arg(long)]
     pub json: bool,
@@ -62,6 +75,9 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
     let layout = Layout::new(&args.data);
     let config = args.settings.resolve(&layout)?;
     let seeds = seeds::read(&args.seeds, &config.urls)?;
+    if args.nats.nats.is_some() {
+        return in_cluster(&args, layout, &config, &seeds);
+    }
     if seeds.is_empty() && !layout.exists() {
         // Before anything is made on disk.
         return Err(CrawlError::NoSeeds.into());
@@ -80,6 +96,24 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
     }
     out.flush()?;
     Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
+}
+
+/// Makes a crawl in a cluster, unless it is there, gives it seeds, and takes part in it.
+fn in_cluster(args: &CrawlArgs, layout: Layout, config: &Config, seeds: &[CanonUrl]) -> Result<Exit> {
+    let connection = args.nats.connect()?;
+    let (settings, mut briefing) = connection.make(config, args.allocation.into(), args.links.into())?;
+    if !seeds.is_empty() {
+        submit::to_cluster(&connection, &settings, &briefing.config, seeds)?;
+        // The seeds decide what is within scope: from the beginning, here too.
+        if let Some((_, now)) = connection.look()? {
+            briefing = now;
+        }
+    }
+    // What is on the bus wins; what was typed here holds here.
+    let config = args.settings.over(briefing.config.clone())?;
+    warn_without_contact(&config, seeds);
+    let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
+    take_part(&connection, layout, config, (settings, briefing), &args.part, (args.json, loudness))
 }
 
 /// Opens and runs a crawl with its display, stopped by signals.

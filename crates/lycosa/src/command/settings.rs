@@ -151,11 +151,16 @@ pub struct SettingArgs {
 impl SettingArgs {
     /// The settings in force: those the crawl has, else the file's, else the defaults; then what was typed.
     pub fn resolve(&self, layout: &Layout) -> Result<Config> {
-        let mut config = match (&self.config, layout.config().exists()) {
+        let config = match (&self.config, layout.config().exists()) {
             (Some(file), _) => Config::load(file)?,
             (None, true) => Config::load(&layout.config())?,
             (None, false) => Config::default(),
         };
+        self.over(config)
+    }
+
+    /// What was typed, over settings from elsewhere.
+    pub fn over(&self, mut config: Config) -> Result<Config> {
         self.apply(&mut config);
         self.focus(&mut config)?;
         for assignment in &self.set {

@@ -1,5 +1,7 @@
 //! `lycosa status`: where a crawl is, asked from outside while it runs or afterwards.
 
+mod cluster;
+
 use std::io::Write;
 
 use anyhow::Result;
@@ -12,6 +14,7 @@ use super::place::Place;
 use super::report;
 use crate::exit::Exit;
 use crate::figures::{count, instant, plural};
+use crate::nats::NatsArgs;
 use crate::output::stdout;
 use crate::{display, summary};
 
@@ -22,6 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   lycosa status docs
   watch lycosa status docs
+  lycosa status --nats nats://10.0.0.1:4222 --crawl news    all nodes of a cluster
   lycosa status docs --json | jq .progress.pages_per_s";
 
 #[derive(Debug, Args)]
@@ -29,6 +33,8 @@ Examples:
 pub struct StatusArgs {
     #[command(flatten)]
     pub place: Place,
+    #[command(flatten)]
+    pub nats: NatsArgs,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
@@ -50,6 +56,17 @@ pub struct Status {
 }
 
 pub fn run(args: StatusArgs) -> Result<Exit> {
+    if args.nats.nats.is_some() {
+        let status = cluster::look(&args.nats)?;
+        let mut out = stdout();
+        if args.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&status)?)?;
+        } else {
+            write!(out, "{}", cluster::text(&status))?;
+        }
+        out.flush()?;
+        return Ok(Exit::Done);
+    }
     let layout = args.place.layout();
     let status = look(&layout, lycosa_engine::clock::now())?;
     let mut out = stdout();

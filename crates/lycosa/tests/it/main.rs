@@ -3,11 +3,15 @@
 
 mod binary;
 mod canon;
+mod cluster;
 mod compare;
 mod crawl;
 mod demo;
 mod graph;
 mod inspect;
+#[path = "../../../cluster/tests/it/server.rs"]
+#[allow(dead_code)]
+mod nats;
 mod robots;
 mod search;
 mod search_crash;

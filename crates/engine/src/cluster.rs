@@ -1,0 +1,27 @@
+//! This node's place in a cluster: the same engine, with partitions that come and go.
+//!
+//! | module | noun |
+//! | --- | --- |
+//! | [`seat`] | how a crawl joins, and what it holds while it is a member |
+//! | [`state`] | the store as the cluster sees it: partitions with positions |
+//! | [`commit`] | a commit that goes to the logs of partitions first, then to disk |
+//! | [`note`] | what travels with a link besides its URL |
+//! | [`archive_number`] | whose archive a page lies in |
+//! | [`custody`] | which archived pages are safe, and which are lost with a node |
+//! | [`briefing`] | what all nodes must know before they crawl: settings and seeds |
+//!
+//! Content-seen and near-duplicate tables are per node: two nodes that fetch the same content under different hosts do
+//! not learn of each other's.
+
+pub mod archive_number;
+pub mod briefing;
+pub mod commit;
+pub mod custody;
+pub mod note;
+pub mod seat;
+pub mod state;
+
+pub use briefing::{Briefing, BriefingError};
+pub use commit::{NodeCommitter, Stays};
+pub use seat::{Joining, Seat};
+pub use state::PartitionStore;

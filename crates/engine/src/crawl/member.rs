@@ -1,0 +1,106 @@
+//! A crawl that is part of a cluster's: opened empty, its partitions arrive.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use lycosa_cluster::{Bus, NodeHandle};
+use lycosa_fetch::Shared;
+use lycosa_frontier::store::Mark;
+use lycosa_frontier::{Frontier, PrintTable, Scope, Store, StoreError};
+
+use super::{
+    Crawl, CrawlError, Handle, MARK_ARCHIVE_NUMBER, MARK_NODE, MARK_SEEDS, open_writers, read_totals,
+    seeds_mark, write_config,
+};
+use crate::bookkeeper::{MARK_CLEAN, is_supported};
+use crate::cluster::{Joining, Seat, archive_number};
+use crate::config::Config;
+use crate::judge::JudgeContext;
+use crate::layout::Layout;
+use crate::near::NearTable;
+use crate::prospects::Prospects;
+use crate::refresher::Refresher;
+use crate::rules;
+
+impl Crawl {
+    /// The node, if this crawl is part of a cluster's.
+    pub fn node(&self) -> Option<&NodeHandle> {
+        self.seat.as_ref().map(|seat| &seat.node)
+    }
+
+    /// Joins a cluster's crawl with `layout` as this node's own directory. What it holds from an earlier stay is used
+    /// again as far as it connects. The node is started: run the crawl soon.
+    pub fn join<B: Bus>(layout: Layout, mut config: Config, joining: Joining<B>) -> Result<Self, CrawlError> {
+        let settings = joining.node.settings.clone();
+        if !is_supported(&settings) || settings.partitioner.seed != 0 {
+            return Err(CrawlError::Unsupported(format!("{settings:?}")));
+        }
+        config.partitions.count = settings.partitioner.partitions;
+        config.partitions.by = settings.partitioner.granularity;
+        config.check()?;
+        let store = super::open_store(&layout, &config)?;
+        own(&store, &layout, settings.id)?;
+        write_config(&layout, &config)?;
+        let totals = read_totals(&store)?;
+        let archive = archive_number(&store, &joining)?;
+        let first_segment = archive_number::first_segment(archive);
+        let committer = open_writers(&layout, &config, Arc::clone(&store), first_segment)?;
+        let product = config.agent.product.clone();
+        let read_rules: lycosa_frontier::frontier::ReadRules =
+            Box::new(move |_, record| rules::from_record(record, &product));
+        let mut frontier = Frontier::of_node(config.frontier_options(), Arc::clone(&store), read_rules)?;
+        let marks: Vec<Mark> = vec![
+            (MARK_NODE, settings.id.to_be_bytes().to_vec()),
+            (MARK_ARCHIVE_NUMBER, archive.to_be_bytes().to_vec()),
+            // For those who ask why a URL is in scope; the seeds in force lie on the bus.
+            (MARK_SEEDS, seeds_mark(&joining.seeds)),
+            (MARK_CLEAN, vec![0]),
+        ];
+        let changes = frontier.take_changes();
+        store.commit(&[], &changes, &marks)?;
+        frontier.committed(changes.epoch);
+        let prospects = Prospects::open(config.order, config.prospects_bytes(), &layout.edges())?;
+        let refresher = Refresher::open(&config.refresh, &store)?;
+        let scope = Scope::new(config.scope_options(), &joining.seeds)?;
+        let prints = PrintTable::load(Arc::clone(&store), config.prints_bytes())?;
+        let near = NearTable::load(&store, &config.judging, config.prints_bytes())?;
+        let shared = Shared::new(config.shared_options()?)?;
+        let context = Arc::new(JudgeContext::new(config.clone(), scope, prints, near, Arc::clone(&store)));
+        Ok(Self {
+            seat: Some(Seat::take(joining, Arc::clone(&store), archive)),
+            shared,
+            context,
+            layout,
+            config,
+            store,
+            frontier,
+            prospects,
+            refresher,
+            totals,
+            committer,
+            handle: Handle { stop: Arc::default(), progress: Arc::default() },
+            events: channel(),
+        })
+    }
+}
+
+/// The number of this directory's archive: the one it has, or a new one.
+fn archive_number<B: Bus>(store: &Store, joining: &Joining<B>) -> Result<u32, CrawlError> {
+    if let Some(mark) = store.mark(MARK_ARCHIVE_NUMBER)? {
+        let bytes = <[u8; 4]>::try_from(mark).map_err(|_| StoreError::Damaged("archive number"))?;
+        return Ok(u32::from_be_bytes(bytes));
+    }
+    let taking = archive_number::take(&joining.bus, joining.node.node.name());
+    let number = joining.runtime.block_on(taking)?;
+    number.ok_or(CrawlError::TooManyArchives(archive_number::MAX_ARCHIVES))
+}
+
+/// Makes sure that the directory is a node's, and of this crawl: its copy of another one is worthless, but its archive is not.
+fn own(store: &Store, layout: &Layout, id: u64) -> Result<(), CrawlError> {
+    match store.mark(MARK_NODE)? {
+        Some(mark) if mark == id.to_be_bytes() => Ok(()),
+        Some(_) => Err(CrawlError::OtherCrawl(layout.root.clone())),
+        None if store.mark(MARK_SEEDS)?.is_some() => Err(CrawlError::NotANode(layout.root.clone())),
+        None => Ok(()),
+    }
+}

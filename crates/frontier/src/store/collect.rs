@@ -1,0 +1,135 @@
+//! From what ended and what changed to operations on keys.
+//!
+//! All writes of a batch carry one sequence number, so each key is written once: what was found and finished within one
+//! commit is written as finished alone, except into a log.
+
+use foldhash::{HashMap, HashSet};
+use lycosa_types::{UrlId, UrlKey};
+
+use super::operations::{Sink, Space, Step};
+use super::{Changes, HostSlot, Moved, Store, StoreError, codec, keys};
+use crate::frontier::Done;
+use crate::host_queue::Entry;
+
+impl Store {
+    pub(super) fn collect<S: Sink>(
+        &self,
+        done: &[Done],
+        changes: &Changes,
+        sink: &mut S,
+    ) -> Result<(), StoreError> {
+        let ended: HashSet<UrlKey> = done.iter().map(|visit| visit.key).collect();
+        self.collect_queue(&ended, changes, sink)?;
+        if S::WANTS_OVERTAKEN {
+            collect_overtaken(done, changes, sink)?;
+        }
+        self.collect_visits(done, changes, sink)?;
+        for (slot, record) in &changes.hosts {
+            sink.put(Step::Done, Space::Hosts, &keys::host(*slot), codec::encode_host(record)?);
+        }
+        for (slot, record) in &changes.rules {
+            sink.put(Step::Done, Space::Rules, &keys::host(*slot), codec::encode_rules(record)?);
+        }
+        Ok(())
+    }
+
+    /// What waits, and where.
+    fn collect_queue<S: Sink>(
+        &self,
+        ended: &HashSet<UrlKey>,
+        changes: &Changes,
+        sink: &mut S,
+    ) -> Result<(), StoreError> {
+        // The last try counts.
+        let retried: HashMap<UrlKey, &(HostSlot, Entry)> =
+            changes.retried.iter().map(|retry| (retry.1.key, retry)).collect();
+        let mut new: HashSet<UrlKey> = HashSet::default();
+        let mut waiting: Vec<([u8; 22], Step, &Entry)> = Vec::with_capacity(changes.queued.len());
+        for (slot, entry) in changes.queued.iter().filter(|(_, entry)| !ended.contains(&entry.key)) {
+            if !retried.contains_key(&entry.key) && !changes.moved.contains_key(&entry.key) {
+                waiting.push((keys::queue(slot, entry.rank), Step::Found, entry));
+            } else if S::WANTS_OVERTAKEN {
+                new.insert(entry.key);
+            }
+        }
+        // What is new must have its place in the queue as soon as it is known.
+        let step = |key: &UrlKey| if new.contains(key) { Step::Found } else { Step::Done };
+        for (key, Moved { slot, from, entry }) in &changes.moved {
+            if let Some(from) = from.filter(|&from| from != entry.rank || ended.contains(key)) {
+                sink.remove(step(key), Space::Queue, &keys::queue(*slot, from));
+            }
+            // An entry that was also tried stands as it was left last: the later one knows of more tries.
+            let tried_later = retried.get(key).is_some_and(|(_, tried)| tried.tries > entry.tries);
+            if !ended.contains(key) && !tried_later {
+                waiting.push((keys::queue(*slot, entry.rank), step(key), entry));
+            }
+        }
+        let moved_later = |entry: &Entry| {
+            changes.moved.get(&entry.key).is_some_and(|moved| moved.entry.tries >= entry.tries)
+        };
+        for (slot, entry) in retried.values().filter(|(_, entry)| !ended.contains(&entry.key)) {
+            if !moved_later(entry) {
+                waiting.push((keys::queue(*slot, entry.rank), step(&entry.key), entry));
+            }
+        }
+        // In key order they go into the write buffer at half the cost: neighbours share the way there.
+        waiting.sort_unstable_by_key(|(key, ..)| *key);
+        let mut buffer = Vec::new();
+        for (key, step, entry) in waiting {
+            codec::encode_entry(entry, &mut buffer)?;
+            sink.copy(step, Space::Queue, &key, &buffer);
+        }
+        Ok(())
+    }
+
+    /// What ended, and what became known about it since.
+    fn collect_visits<S: Sink>(
+        &self,
+        done: &[Done],
+        changes: &Changes,
+        sink: &mut S,
+    ) -> Result<(), StoreError> {
+        // Each key once: what is amended in the batch of its own visit is written as it stands last.
+        let mut amended_here: HashSet<UrlId> = HashSet::default();
+        for visit in done {
+            let id = UrlId { partition: visit.slot.partition, key: visit.key };
+            sink.put(Step::Done, Space::Urls, &id.to_bytes(), codec::encode_url(&visit.record)?);
+            if let Some(signatures) = &visit.signatures {
+                sink.copy(Step::Done, Space::Signatures, &id.to_bytes(), signatures);
+            }
+            if let Some(end) = &visit.course {
+                let amended = changes.amended.get(&id).map(|amendment| {
+                    amended_here.insert(id);
+                    amendment.applied_to(end)
+                });
+                self.write_course(sink, id, amended.as_ref().unwrap_or(end))?;
+            }
+            if visit.revisit {
+                // It had no place in the queue on disk.
+                continue;
+            }
+            // Where it stood at the last commit, if it moved since and ended there.
+            if changes.moved.get(&visit.key).and_then(|moved| moved.from) != Some(visit.rank) {
+                sink.remove(Step::Done, Space::Queue, &keys::queue(visit.slot, visit.rank));
+            }
+        }
+        for (id, amendment) in &changes.amended {
+            if !amended_here.contains(id) {
+                self.amend(sink, *id, amendment)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// URLs that were found and ended within the commit, as they were found: at the place in the queue that their end clears.
+fn collect_overtaken<S: Sink>(done: &[Done], changes: &Changes, sink: &mut S) -> Result<(), StoreError> {
+    let ended: HashMap<UrlKey, &Done> = done.iter().map(|visit| (visit.key, visit)).collect();
+    let mut buffer = Vec::new();
+    for (slot, entry) in changes.queued.iter() {
+        let Some(visit) = ended.get(&entry.key) else { continue };
+        codec::encode_entry(entry, &mut buffer)?;
+        sink.copy(Step::Overtaken, Space::Queue, &keys::queue(slot, visit.rank), &buffer);
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! `lycosa node`: one machine of a cluster. It joins a crawl, fetches what it is given, and leaves when asked.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use lycosa_cluster::{Allocation, CrawlSettings, LinkMode, NodeConfig};
+use lycosa_engine::bookkeeper::Stop;
+use lycosa_engine::cluster::{Briefing, Joining};
+use lycosa_engine::{Config, Crawl, Layout};
+
+use super::crawl::run_watched;
+use super::settings::SettingArgs;
+use crate::display::Loudness;
+use crate::exit::Exit;
+use crate::nats::{Connection, NatsArgs, node_id};
+use crate::output::stdout;
+use crate::summary;
+
+const EXAMPLES: &str = "\
+Examples:
+  lycosa node --nats nats://10.0.0.1:4222 --crawl news -d /data/news
+  lycosa node --nats tls://a:4222,tls://b:4222 --nats-creds news.creds --crawl news -d /data/news --memory 8192
+  lycosa node --nats nats://10.0.0.1:4222 --crawl news -d /data/news --capacity 200    a machine twice as strong
+
+The settings of the crawl come from the cluster; what is typed here holds on this machine alone. Ctrl-C hands everything over
+to the other nodes. A node that starts again with its directory goes on with what it holds.
+
+Exit codes: 0 the crawl is over, 1 failed, 2 wrong usage, 3 stopped with everything saved or handed over.";
+
+/// How partitions are given to nodes.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum AllocationArg {
+    /// By a table that changes when nodes come and go, or one works much harder than the others
+    #[default]
+    Static,
+    /// One after the other: whoever is idle takes the next
+    Dynamic,
+}
+
+/// What becomes of links to partitions of other nodes.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum LinksArg {
+    /// They are sent to the owner
+    #[default]
+    Exchange,
+    /// They are left out
+    Drop,
+}
+
+impl From<AllocationArg> for Allocation {
+    fn from(allocation: AllocationArg) -> Self {
+        match allocation {
+            AllocationArg::Static => Self::Static,
+            AllocationArg::Dynamic => Self::Dynamic,
+        }
+    }
+}
+
+impl From<LinksArg> for LinkMode {
+    fn from(links: LinksArg) -> Self {
+        match links {
+            LinksArg::Exchange => Self::Exchange,
+            LinksArg::Drop => Self::Drop,
+        }
+    }
+}
+
+/// How this machine takes part.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Cluster")]
+pub struct PartArgs {
+    /// This node's name: a-z, 0-9, `-`, `_` [default: the name of the machine]
+    #[arg(long = "node", value_name = "NAME")]
+    pub node: Option<String>,
+    /// What this machine can do, relative to others
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub capacity: u32,
+    /// Never coordinate: leave that to other nodes
+    #[arg(long)]
+    pub no_coordinate: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct NodeArgs {
+    /// This node's own directory
+    #[arg(short, long, value_name = "DIR", default_value = super::place::DEFAULT_DIR)]
+    pub data: PathBuf,
+    #[command(flatten)]
+    pub nats: NatsArgs,
+    #[command(flatten)]
+    pub part: PartArgs,
+    #[command(flatten)]
+    pub settings: SettingArgs,
+    /// Print the report of this node as JSON when done, instead of the summary
+    #[arg(long)]
+    pub json: bool,
+    /// Show neither progress nor summary
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+pub fn run(args: NodeArgs) -> Result<Exit> {
+    let connection = args.nats.connect()?;
+    let (settings, briefing) = connection.wait()?;
+    let config = args.settings.over(briefing.config.clone())?;
+    let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
+    let output = (args.json, loudness);
+    take_part(&connection, Layout::new(&args.data), config, (settings, briefing), &args.part, output)
+}
+
+/// Joins and crawls until the end.
+pub fn take_part(
+    connection: &Connection,
+    layout: Layout,
+    config: Config,
+    (settings, briefing): (CrawlSettings, Briefing),
+    part: &PartArgs,
+    (json, loudness): (bool, Loudness),
+) -> Result<Exit> {
+    let mut node = NodeConfig::new(node_id(part.node.as_deref())?, settings);
+    node.capacity = part.capacity;
+    node.candidate = !part.no_coordinate;
+    node.ends = !config.refresh.continuous;
+    let (bus, runtime) = (connection.bus.clone(), connection.runtime.handle().clone());
+    let joining = Joining { bus, node, runtime, seeds: briefing.seeds };
+    let crawl = Crawl::join(layout.clone(), config, joining)?;
+    let end = run_watched(crawl, layout, loudness)?;
+    let mut out = stdout();
+    if json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&end.report)?)?;
+    } else if !matches!(loudness, Loudness::Quiet) {
+        writeln!(out, "{}", summary::text(&end.report))?;
+    }
+    out.flush()?;
+    Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
+}

@@ -1,0 +1,163 @@
+//! The way to a cluster: which NATS servers, as whom, which crawl.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use lycosa_cluster::node::{join, read_settings};
+use lycosa_cluster::{
+    Allocation, CrawlName, CrawlSettings, Credentials, LinkMode, NatsBus, NatsOptions, NodeId,
+};
+use lycosa_engine::Config;
+use lycosa_engine::cluster::Briefing;
+use tokio::runtime::Runtime;
+
+/// Threads for the node: its beats must not wait for pages.
+const THREADS: usize = 2;
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// Where the password and the token are looked for, so that they stand on no command line.
+const PASSWORD: &str = "LYCOSA_NATS_PASSWORD";
+const TOKEN: &str = "LYCOSA_NATS_TOKEN";
+
+/// Options of a cluster.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Cluster")]
+pub struct NatsArgs {
+    /// NATS servers of the cluster, with commas between them: nats://a:4222,nats://b:4222 (tls:// for TLS)
+    #[arg(long, value_name = "URL")]
+    pub nats: Option<String>,
+    /// The name of the crawl in the cluster
+    #[arg(long = "crawl", value_name = "NAME", default_value = "crawl", requires = "nats")]
+    pub name: String,
+    /// User at the NATS servers; the password is read from LYCOSA_NATS_PASSWORD, a token from LYCOSA_NATS_TOKEN
+    #[arg(long, value_name = "NAME", requires = "nats")]
+    pub nats_user: Option<String>,
+    /// A .creds file with token and key
+    #[arg(long, value_name = "FILE", requires = "nats", conflicts_with = "nats_user")]
+    pub nats_creds: Option<PathBuf>,
+    /// A file with the seed of an nkey
+    #[arg(long, value_name = "FILE", requires = "nats", conflicts_with_all = ["nats_user", "nats_creds"])]
+    pub nats_nkey: Option<PathBuf>,
+    /// Certificates (PEM) of the authority that signed the servers', instead of the system's
+    #[arg(long, value_name = "FILE", requires = "nats")]
+    pub nats_ca: Option<PathBuf>,
+    /// This machine's certificate (PEM), for servers that ask for one
+    #[arg(long, value_name = "FILE", requires_all = ["nats", "nats_key"])]
+    pub nats_cert: Option<PathBuf>,
+    /// The key (PEM) of this machine's certificate
+    #[arg(long, value_name = "FILE", requires = "nats_cert")]
+    pub nats_key: Option<PathBuf>,
+    /// NATS servers that hold each message: 1, or 3 in production
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "nats")]
+    pub nats_replicas: usize,
+}
+
+/// A connection to a crawl in a cluster.
+pub struct Connection {
+    pub runtime: Runtime,
+    pub bus: NatsBus,
+    pub crawl: CrawlName,
+}
+
+impl NatsArgs {
+    fn options(&self, url: &str) -> Result<NatsOptions> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let mut options = NatsOptions::new(url);
+        options.credentials = if let Some(file) = &self.nats_creds {
+            Credentials::File(file.clone())
+        } else if let Some(file) = &self.nats_nkey {
+            let seed = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+            Credentials::Nkey(seed.trim().to_owned())
+        } else if let Some(name) = &self.nats_user {
+            let password = variable(PASSWORD)
+                .with_context(|| format!("--nats-user wants the password in the variable {PASSWORD}"))?;
+            Credentials::User { name: name.clone(), password }
+        } else {
+            variable(TOKEN).map_or(Credentials::None, Credentials::Token)
+        };
+        options.authority = self.nats_ca.clone();
+        options.certificate = self.nats_cert.clone().zip(self.nats_key.clone());
+        options.require_tls |= options.authority.is_some() || options.certificate.is_some();
+        options.replicas = self.nats_replicas;
+        Ok(options)
+    }
+
+    /// Connects. Fails with what to type if no server is named.
+    pub fn connect(&self) -> Result<Connection> {
+        let Some(url) = &self.nats else {
+            bail!("no NATS server is named; add --nats nats://HOST:4222");
+        };
+        let crawl = CrawlName::new(&self.name)?;
+        let options = self.options(url)?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
+        let bus = runtime.block_on(NatsBus::connect(&options, &crawl)).with_context(|| url.clone())?;
+        Ok(Connection { runtime, bus, crawl })
+    }
+}
+
+impl Connection {
+    /// Makes the crawl with these settings if there is none. What is on the bus wins.
+    pub fn make(
+        &self,
+        config: &Config,
+        allocation: Allocation,
+        links: LinkMode,
+    ) -> Result<(CrawlSettings, Briefing)> {
+        self.runtime.block_on(async {
+            if let Some(settings) = read_settings(&self.bus).await? {
+                return Ok((settings, Briefing::offer(&self.bus, config).await?));
+            }
+            let mut settings = CrawlSettings::new(lycosa_engine::clock::now().0);
+            settings.partitioner = config.partitioner();
+            (settings.allocation, settings.links) = (allocation, links);
+            let settings = join(&self.bus, &settings).await?;
+            Ok((settings, Briefing::offer(&self.bus, config).await?))
+        })
+    }
+
+    /// The settings of a crawl that somebody made; waits for it.
+    pub fn wait(&self) -> Result<(CrawlSettings, Briefing)> {
+        let mut told = false;
+        loop {
+            if let Some(found) = self.look()? {
+                return Ok(found);
+            }
+            if !told {
+                eprintln!(
+                    "waiting for the crawl {} to be made; `lycosa crawl SEED --nats … --crawl {}` makes it",
+                    self.crawl, self.crawl
+                );
+                told = true;
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    /// The settings of a crawl, if somebody made it.
+    pub fn look(&self) -> Result<Option<(CrawlSettings, Briefing)>> {
+        self.runtime.block_on(async {
+            let settings = read_settings(&self.bus).await?;
+            let briefing = Briefing::read(&self.bus).await?;
+            Ok(settings.zip(briefing))
+        })
+    }
+}
+
+/// This life of a node; named after the machine unless told otherwise.
+pub fn node_id(name: Option<&str>) -> Result<NodeId> {
+    let incarnation = lycosa_engine::clock::now().0;
+    if let Some(name) = name {
+        return Ok(NodeId::new(name, incarnation)?);
+    }
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name: String = host
+        .trim()
+        .chars()
+        .map(|c| c.to_ascii_lowercase())
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' })
+        .take(lycosa_cluster::name::MAX_NAME_BYTES)
+        .collect();
+    Ok(NodeId::new(if name.is_empty() { "node" } else { &name }, incarnation)?)
+}
