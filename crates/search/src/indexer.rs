@@ -119,6 +119,8 @@ impl Indexer {
             }
             other => other?,
         };
+        // A commit that a crash cut short left files that the next one may want to write under the same names.
+        writer.garbage_collect_files().wait()?;
         let is_empty = index.searchable_segment_metas()?.is_empty();
         let known = is_empty.then(HashSet::new);
         Ok(Self { index, fields, writer, mark, fed: Fed::default(), pending: 0, known })
