@@ -24,4 +24,8 @@ pub enum SearchError {
         "the note in the index's last commit is damaged; make the index anew with `lycosa index --rebuild`"
     )]
     DamagedNote,
+    #[error(
+        "a thread that searched ended by a panic; the index may be damaged: make it anew with `lycosa index --rebuild`"
+    )]
+    Thread,
 }

@@ -43,6 +43,16 @@ impl Language {
         Self(u8::try_from(place).unwrap_or(0))
     }
 
+    /// The code, empty for [`Language::NONE`].
+    pub fn code(self) -> &'static str {
+        TABLE.get(usize::from(self.0)).map_or("", |(code, _)| code)
+    }
+
+    /// All languages with a stemmer, and none.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..TABLE.len()).map(|place| Self(place as u8))
+    }
+
     pub(crate) fn number(self) -> u8 {
         self.0
     }

@@ -39,6 +39,13 @@ pub struct Fields {
     pub kind: Field,
 }
 
+impl Fields {
+    /// Those that words are looked for in.
+    pub fn texts(&self) -> [Field; 7] {
+        [self.title, self.headings, self.body, self.other, self.anchor, self.url, self.author]
+    }
+}
+
 pub fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let indexing = TextFieldIndexing::default()

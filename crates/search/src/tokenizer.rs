@@ -6,6 +6,8 @@
 //!
 //! An indexed text begins with one character that names its language; it is stored with the text and taken off by [`plain`].
 
+use std::collections::HashMap;
+
 use frostem::Stemmer;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use unicode_normalization::char::is_combining_mark;
@@ -15,6 +17,9 @@ use crate::language::Language;
 
 /// Longer runs of letters are noise (encoded data): they are cut into pieces of this many bytes.
 pub const MAX_WORD_BYTES: usize = 64;
+
+/// Pieces that are remembered in each language.
+const MAX_REMEMBERED: usize = 1 << 16;
 
 /// The first of the private characters that name a language.
 const LANGUAGE_MARK: u32 = 0xE000;
@@ -163,13 +168,35 @@ impl<'a> PageTokens<'a> {
         }
     }
 
+    /// The next piece that is a term: its byte range, and whether it is a word.
+    #[inline]
+    fn next_piece(&mut self) -> Option<(usize, usize, bool)> {
+        loop {
+            let (kind, start, end, joined) = self.ahead?;
+            self.ahead = self.cutter.next();
+            if kind == Kind::Word {
+                return Some((start, end, true));
+            }
+            if let Some((Kind::Dense, _, next_end, true)) = self.ahead {
+                return Some((start, next_end, false));
+            }
+            if self.lone_ends || !joined || !self.before_is_dense(start) {
+                return Some((start, end, false));
+            }
+        }
+    }
+
+    /// Makes a term of a piece.
     fn emit(&mut self, start: usize, end: usize, is_word: bool) {
-        self.folded.clear();
-        fold_into(self.cutter.text.get(start..end).unwrap_or_default(), &mut self.folded);
+        let piece = self.cutter.text.get(start..end).unwrap_or_default();
         self.token.text.clear();
         match &self.stemmer {
-            Some(stemmer) if is_word => self.token.text.push_str(&stemmer.stem(&self.folded)),
-            _ => self.token.text.push_str(&self.folded),
+            Some(stemmer) if is_word => {
+                self.folded.clear();
+                fold_into(piece, &mut self.folded);
+                self.token.text.push_str(&stemmer.stem(&self.folded));
+            }
+            _ => fold_into(piece, &mut self.token.text),
         }
         self.token.offset_from = start;
         self.token.offset_to = end;
@@ -179,22 +206,13 @@ impl<'a> PageTokens<'a> {
 
 impl TokenStream for PageTokens<'_> {
     fn advance(&mut self) -> bool {
-        loop {
-            let Some((kind, start, end, joined)) = self.ahead else { return false };
-            self.ahead = self.cutter.next();
-            if kind == Kind::Word {
-                self.emit(start, end, true);
-            } else if let Some((Kind::Dense, _, next_end, true)) = self.ahead {
-                self.emit(start, next_end, false);
-            } else if self.lone_ends || !joined || !self.before_is_dense(start) {
-                self.emit(start, end, false);
-            } else {
-                continue;
-            }
+        while let Some((start, end, is_word)) = self.next_piece() {
+            self.emit(start, end, is_word);
             if !self.token.text.is_empty() {
                 return true;
             }
         }
+        false
     }
 
     fn token(&self) -> &Token {
@@ -243,6 +261,55 @@ pub fn index_terms(language: Language, text: &str, mut each: impl FnMut(&str, st
     }
 }
 
+/// What pieces of texts mean to somebody who asks about many: every piece is made a term of but once.
+#[derive(Debug)]
+pub struct Memory<V> {
+    known: HashMap<(Language, bool), HashMap<Box<str>, V, foldhash::fast::RandomState>>,
+}
+
+impl<V> Default for Memory<V> {
+    fn default() -> Self {
+        Self { known: HashMap::new() }
+    }
+}
+
+impl<V: Copy> Memory<V> {
+    /// The terms of a text as they are put into the index: what `meaning` says about each, and its byte range.
+    pub fn each(
+        &mut self,
+        language: Language,
+        text: &str,
+        mut meaning: impl FnMut(&str) -> V,
+        mut each: impl FnMut(V, std::ops::Range<usize>),
+    ) {
+        let mut tokens = PageTokens::new(language, text, 0, true);
+        let mut maps =
+            [false, true].map(|is_word| self.known.remove(&(language, is_word)).unwrap_or_default());
+        while let Some((start, end, is_word)) = tokens.next_piece() {
+            let piece = text.get(start..end).unwrap_or_default();
+            let map = &mut maps[usize::from(is_word)];
+            let value = match map.get(piece) {
+                Some(value) => *value,
+                None => {
+                    tokens.emit(start, end, is_word);
+                    if tokens.token.text.is_empty() {
+                        continue;
+                    }
+                    let value = meaning(&tokens.token.text);
+                    if map.len() < MAX_REMEMBERED {
+                        map.insert(piece.into(), value);
+                    }
+                    value
+                }
+            };
+            each(value, start..end);
+        }
+        for (is_word, map) in [false, true].into_iter().zip(maps) {
+            self.known.insert((language, is_word), map);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,6 +355,31 @@ mod tests {
     fn endless_words_are_cut() {
         let long = "x".repeat(1000);
         assert!(words(&long).iter().all(|word| word.len() <= MAX_WORD_BYTES));
+    }
+
+    #[test]
+    fn what_is_remembered_is_what_was_cut() {
+        let text = "Running 日本語 doors, running! Café cafe";
+        let english = Language::of_tag("en");
+        let mut wanted = Vec::new();
+        index_terms(english, text, |term, range| wanted.push((term.len(), range)));
+        let mut memory = Memory::default();
+        for _ in 0..2 {
+            let mut met = Vec::new();
+            memory.each(english, text, str::len, |length, range| met.push((length, range)));
+            assert_eq!(met, wanted);
+        }
+        let mut asked = 0;
+        memory.each(
+            english,
+            text,
+            |_| {
+                asked += 1;
+                0
+            },
+            |_, _| {},
+        );
+        assert_eq!(asked, 0);
     }
 
     proptest::proptest! {

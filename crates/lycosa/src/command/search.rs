@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use lycosa_search::searcher::{FacetCount, MAX_LIMIT};
-use lycosa_search::{Answer, Found, Request, SearchError, SearchIndex, Sort, index_dir};
+use lycosa_search::searcher::MAX_LIMIT;
+use lycosa_search::{Answer, FacetCount, Found, Request, SearchError, SearchIndex, Sort, index_dir};
 
 use crate::exit::Exit;
 use crate::figures::{clip, count, instant, plural};
@@ -90,6 +90,7 @@ pub fn run(args: SearchArgs) -> Result<Exit> {
         },
         all: args.all,
         explain: args.explain,
+        facets: true,
     };
     let began = Instant::now();
     let answer = match index.search(&request, || began.elapsed()) {
