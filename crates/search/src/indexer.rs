@@ -31,7 +31,7 @@ const MAX_KNOWN: usize = 4 << 20;
 /// How hard stored texts are compressed.
 const STORE_LEVEL: i32 = 6;
 /// Texts that are compressed together: more make it smaller, and a result dearer to show.
-const STORE_BLOCK_BYTES: usize = 64 << 10;
+const STORE_BLOCK_BYTES: usize = 16 << 10;
 /// Longer texts are cut.
 pub const MAX_TEXT_BYTES: usize = 4 << 20;
 /// The part of a text whose words become known to the spelling.

@@ -12,6 +12,7 @@
 //! | [`snippet`], [`answer_html`] | the part of a page that shows why it was found; answers as HTML |
 //! | [`spelling`] | "did you mean", and suggestions while typing |
 //! | [`stored`] | all pages and words of an index |
+//! | [`federation`] | many indexes asked as one |
 //! | [`evaluation`] | recall, precision, MAP, nDCG from judgements |
 //!
 //! Invariant: a query finds exactly the pages that a scan of all pages by the grammar's meaning finds.
@@ -24,6 +25,7 @@ pub mod compile;
 pub mod error;
 pub mod evaluate;
 pub mod evaluation;
+pub mod federation;
 pub mod fold;
 pub mod indexer;
 pub mod language;

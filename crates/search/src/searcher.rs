@@ -101,7 +101,7 @@ impl SearchIndex {
         let compiled = self.weighed(&snapshot, &node, &request.query, None)?;
         let limit = request.limit.min(MAX_LIMIT);
         let offset = request.offset.min(MAX_OFFSET);
-        let ranked = self.rank(&snapshot, &compiled, request, window(offset, limit))?;
+        let ranked = self.rank(&snapshot, &compiled, request, window(offset, limit), FACET_VALUES)?;
         let top = ranked.scores.iter().copied().fold(0.0, f32::max);
         let floor = if request.all { 0.0 } else { top * HIDDEN_BELOW };
         let hidden = ranked.scores.iter().filter(|score| **score < floor).count() as u64;
@@ -132,7 +132,7 @@ impl SearchIndex {
         let compiled = self.weighed(&snapshot, query, &query.to_string(), None)?;
         let mut request = Request::new("");
         request.facets = false;
-        let mut ranked = self.rank(&snapshot, &compiled, &request, limit.max(RESCORED))?;
+        let mut ranked = self.rank(&snapshot, &compiled, &request, limit.max(RESCORED), 0)?;
         ranked.hits.truncate(limit);
         ranked.hits.iter().map(|hit| Ok((self.url(&snapshot.searcher, hit.address)?, hit.score))).collect()
     }
@@ -187,12 +187,14 @@ impl SearchIndex {
         compiled: &Compiled,
         request: &Request,
         window: usize,
+        facet_values: usize,
     ) -> Result<Ranked, SearchError> {
         let sought = Sought { sort: request.sort, window, facets: request.facets };
         let mut harvests = run(snapshot, &compiled.plan, sought)?;
         let hits = best(&snapshot.searcher, compiled, &mut harvests, sought)?;
         let facets = if request.facets {
-            let [site, language, kind] = snapshot.facets(&harvests)?.map(most_frequent);
+            let [site, language, kind] =
+                snapshot.facets(&harvests)?.map(|counts| most_frequent(counts, facet_values));
             Facets { site, language, kind }
         } else {
             Facets::default()
@@ -303,9 +305,9 @@ pub(crate) fn collapse<'h>(hits: impl Iterator<Item = &'h Hit>) -> Vec<Group> {
     groups
 }
 
-fn most_frequent(counts: HashMap<&str, u64>) -> Vec<FacetCount> {
+fn most_frequent(counts: HashMap<&str, u64>, limit: usize) -> Vec<FacetCount> {
     let mut sorted: Vec<(&str, u64)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
     sorted.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let told = sorted.into_iter().take(FACET_VALUES);
+    let told = sorted.into_iter().take(limit);
     told.map(|(value, count)| FacetCount { value: value.to_owned(), count }).collect()
 }

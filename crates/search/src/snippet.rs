@@ -5,6 +5,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::compile::MAX_PREFIX_TERMS;
 use crate::language::Language;
 use crate::query::Node;
@@ -71,12 +73,21 @@ impl Wanted {
 #[derive(Debug)]
 pub struct Snipper<'w> {
     wanted: &'w Wanted,
+    /// The letters that wanted terms begin with.
+    begins: [bool; 128],
     memory: Memory<Option<u32>>,
 }
 
 impl<'w> Snipper<'w> {
     pub fn new(wanted: &'w Wanted) -> Self {
-        Self { wanted, memory: Memory::default() }
+        let mut begins = [false; 128];
+        for term in wanted.terms.iter().chain(&wanted.beginnings) {
+            let first = term.as_bytes().first().map_or(0, |first| usize::from(*first));
+            if let Some(begins) = begins.get_mut(first) {
+                *begins = true;
+            }
+        }
+        Self { wanted, begins, memory: Memory::default() }
     }
 
     /// The part of a text with the most different terms, and in it the most matches.
@@ -86,6 +97,7 @@ impl<'w> Snipper<'w> {
         self.memory.each(
             language,
             scanned,
+            |first| self.begins.get(usize::from(first)).is_none_or(|begins| *begins),
             |term| self.wanted.number(term),
             |number, range| {
                 if let Some(number) = number
@@ -105,7 +117,7 @@ fn number_of(term: &str) -> u32 {
 }
 
 /// A piece of text and what is to be marked in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snippet {
     pub text: String,
     /// Byte ranges in the text, in order and apart.

@@ -274,11 +274,13 @@ impl<V> Default for Memory<V> {
 }
 
 impl<V: Copy> Memory<V> {
-    /// The terms of a text as they are put into the index: what `meaning` says about each, and its byte range.
+    /// The terms of a text as they are put into the index: what `meaning` says about each, and its byte range. Words that
+    /// begin with a letter that `may_begin` refuses may be left out.
     pub fn each(
         &mut self,
         language: Language,
         text: &str,
+        may_begin: impl Fn(u8) -> bool,
         mut meaning: impl FnMut(&str) -> V,
         mut each: impl FnMut(V, std::ops::Range<usize>),
     ) {
@@ -287,6 +289,10 @@ impl<V: Copy> Memory<V> {
             [false, true].map(|is_word| self.known.remove(&(language, is_word)).unwrap_or_default());
         while let Some((start, end, is_word)) = tokens.next_piece() {
             let piece = text.get(start..end).unwrap_or_default();
+            let first = piece.as_bytes().first().copied().unwrap_or_default();
+            if first.is_ascii() && language.keeps_beginnings() && !may_begin(first.to_ascii_lowercase()) {
+                continue;
+            }
             let map = &mut maps[usize::from(is_word)];
             let value = match map.get(piece) {
                 Some(value) => *value,
@@ -366,13 +372,14 @@ mod tests {
         let mut memory = Memory::default();
         for _ in 0..2 {
             let mut met = Vec::new();
-            memory.each(english, text, str::len, |length, range| met.push((length, range)));
+            memory.each(english, text, |_| true, str::len, |length, range| met.push((length, range)));
             assert_eq!(met, wanted);
         }
         let mut asked = 0;
         memory.each(
             english,
             text,
+            |_| true,
             |_| {
                 asked += 1;
                 0

@@ -11,7 +11,7 @@ use crate::error::SearchError;
 
 /// Positions of all pages of a frame are read at once unless this many times as many as needed would be read.
 const BULK: u64 = 4;
-/// With more terms than this their positions are put together before they are looked at.
+/// With more terms than this their lists are not read from end to end.
 const FEW_TERMS: usize = 4;
 
 /// Where the positions of one page lie.
@@ -20,6 +20,38 @@ struct Run {
     slot: u16,
     start: u32,
     len: u32,
+    /// A bit for each position by its last six bits: what shares none of them need not be compared.
+    print: u64,
+}
+
+/// The positions of one term in the pages of a frame.
+#[derive(Clone, Copy)]
+pub struct Runs<'p> {
+    runs: &'p [Run],
+    places: &'p [u32],
+}
+
+impl Runs<'_> {
+    /// Calls for every page that both have, unless its prints say that nothing is there; false, and nothing done, if one
+    /// has a page that the other lacks.
+    #[inline]
+    pub fn each_pair(
+        self,
+        other: Self,
+        may_be: impl Fn(u64, u64) -> bool,
+        mut each: impl FnMut(usize, &[u32], &[u32]),
+    ) -> bool {
+        let pairs = || self.runs.iter().zip(other.runs);
+        if self.runs.len() != other.runs.len() || pairs().any(|(a, b)| a.slot != b.slot) {
+            return false;
+        }
+        for (a, b) in pairs().filter(|(a, b)| may_be(a.print, b.print)) {
+            let left = self.places.get(a.start as usize..(a.start + a.len) as usize);
+            let right = other.places.get(b.start as usize..(b.start + b.len) as usize);
+            each(usize::from(a.slot), left.unwrap_or_default(), right.unwrap_or_default());
+        }
+        true
+    }
 }
 
 enum List {
@@ -43,7 +75,6 @@ struct Placed {
     /// Of the frame, in ascending order.
     runs: Vec<Run>,
     places: Vec<u32>,
-    next: usize,
 }
 
 impl Placed {
@@ -51,7 +82,6 @@ impl Placed {
     fn fill(&mut self, start: DocId, wanted: &Bits, bits: &mut Bits) {
         self.runs.clear();
         self.places.clear();
-        self.next = 0;
         let end = start.saturating_add(FRAME as DocId).min(TERMINATED);
         match &mut self.list {
             List::Whole { list, passed, base, within, .. } => {
@@ -68,7 +98,12 @@ impl Placed {
                         {
                             let slot = (doc - start) as usize;
                             if wanted.has(slot) {
-                                self.runs.push(Run { slot: slot as u16, start: *within, len: *freq });
+                                self.runs.push(Run {
+                                    slot: slot as u16,
+                                    start: *within,
+                                    len: *freq,
+                                    print: 0,
+                                });
                             }
                             *within += freq;
                         }
@@ -94,7 +129,12 @@ impl Placed {
                     if wanted.has(slot) {
                         let from = self.places.len() as u32;
                         list.append_positions_with_offset(0, &mut self.places);
-                        self.runs.push(Run { slot: slot as u16, start: from, len: list.term_freq() });
+                        self.runs.push(Run {
+                            slot: slot as u16,
+                            start: from,
+                            len: list.term_freq(),
+                            print: u64::MAX,
+                        });
                         bits.set(slot);
                     }
                     slot += 1;
@@ -128,37 +168,21 @@ impl Placed {
             if is_bulk {
                 let steps = buffer.get(first..first + places.len()).unwrap_or_default();
                 for (out, step) in places.iter_mut().zip(steps) {
-                    place = place.saturating_add(*step);
+                    place = place.wrapping_add(*step);
+                    run.print |= 1 << (place % 64);
                     *out = place;
                 }
             } else {
                 positions.read(*base + u64::from(run.start), places);
                 for step in places {
-                    place = place.saturating_add(*step);
+                    place = place.wrapping_add(*step);
+                    run.print |= 1 << (place % 64);
                     *step = place;
                 }
             }
             run.start = from as u32;
             from = to;
         }
-    }
-
-    /// The positions in a page; pages are asked about in ascending order.
-    #[inline]
-    fn of(&mut self, slot: usize) -> &[u32] {
-        while let Some(run) = self.runs.get(self.next) {
-            if usize::from(run.slot) >= slot {
-                if usize::from(run.slot) > slot {
-                    break;
-                }
-                return self
-                    .places
-                    .get(run.start as usize..(run.start + run.len) as usize)
-                    .unwrap_or_default();
-            }
-            self.next += 1;
-        }
-        &[]
     }
 }
 
@@ -172,9 +196,9 @@ pub struct Places {
     active: Vec<usize>,
     buffer: Vec<u32>,
     together: Vec<u32>,
-    /// Pages and positions of all terms, where they are many.
+    /// Pages and positions of all terms, where they are several.
     merged: Vec<(u16, u32)>,
-    is_merged: bool,
+    joined: Vec<Run>,
     next: usize,
 }
 
@@ -200,7 +224,7 @@ impl Places {
                 let Some((list, positions)) = segment.placed(&inverted, field, &info)? else { continue };
                 List::Whole { list, positions, passed: 0, base: 0, within: 0 }
             };
-            placed.push(Placed { list, runs: Vec::new(), places: Vec::new(), next: 0 });
+            placed.push(Placed { list, runs: Vec::new(), places: Vec::new() });
         }
         Ok((!placed.is_empty()).then_some(Self {
             terms: placed,
@@ -210,7 +234,7 @@ impl Places {
             buffer: Vec::new(),
             together: Vec::new(),
             merged: Vec::new(),
-            is_merged: false,
+            joined: Vec::new(),
             next: 0,
         }))
     }
@@ -222,7 +246,8 @@ impl Places {
     /// Sets the wanted pages of the frame that have any of the terms.
     pub fn fill(&mut self, start: DocId, wanted: &Bits, bits: &mut Bits) {
         self.start = start;
-        self.is_merged = false;
+        self.active.clear();
+        self.next = 0;
         self.terms.iter_mut().for_each(|term| term.fill(start, wanted, bits));
     }
 
@@ -236,7 +261,7 @@ impl Places {
             term.load(bits, &mut self.buffer);
             self.active.push(number);
         }
-        if self.active.len() > FEW_TERMS {
+        if self.active.len() > 1 {
             self.merged.clear();
             for term in &self.terms {
                 for run in term.runs.iter().filter(|run| bits.has(usize::from(run.slot))) {
@@ -245,39 +270,52 @@ impl Places {
                 }
             }
             self.merged.sort_unstable();
-            self.is_merged = true;
+            self.joined.clear();
+            self.together.clear();
+            for (slot, place) in &self.merged {
+                match self.joined.last_mut() {
+                    Some(run) if run.slot == *slot => {
+                        run.len += 1;
+                        run.print |= 1 << (place % 64);
+                    }
+                    _ => self.joined.push(Run {
+                        slot: *slot,
+                        start: self.together.len() as u32,
+                        len: 1,
+                        print: 1 << (place % 64),
+                    }),
+                }
+                self.together.push(*place);
+            }
             self.next = 0;
+        }
+    }
+
+    /// The pages and positions of the frame.
+    pub fn runs(&self, start: DocId) -> Runs<'_> {
+        match self.active.as_slice() {
+            _ if self.start != start => Runs { runs: &[], places: &[] },
+            [] => Runs { runs: &[], places: &[] },
+            [only] => self.terms.get(*only).map_or(Runs { runs: &[], places: &[] }, |term| Runs {
+                runs: &term.runs,
+                places: &term.places,
+            }),
+            _ => Runs { runs: &self.joined, places: &self.together },
         }
     }
 
     /// The positions in a page, in order; pages are asked about in ascending order.
     #[inline]
     pub fn of(&mut self, start: DocId, slot: usize) -> &[u32] {
-        if self.start != start {
-            return &[];
+        let mut next = self.next;
+        let Runs { runs, places } = self.runs(start);
+        while runs.get(next).is_some_and(|run| usize::from(run.slot) < slot) {
+            next += 1;
         }
-        if let [only] = self.active.as_slice() {
-            return self.terms.get_mut(*only).map(|term| term.of(slot)).unwrap_or_default();
-        }
-        self.together.clear();
-        if self.is_merged {
-            while self.merged.get(self.next).is_some_and(|(at, _)| usize::from(*at) < slot) {
-                self.next += 1;
-            }
-            let rest = self.merged.get(self.next..).unwrap_or_default();
-            let here = rest.iter().take_while(|(at, _)| usize::from(*at) == slot);
-            self.together.extend(here.map(|(_, place)| *place));
-            return &self.together;
-        }
-        let mut met = 0;
-        for number in &self.active {
-            let places = self.terms.get_mut(*number).map(|term| term.of(slot)).unwrap_or_default();
-            met += usize::from(!places.is_empty());
-            self.together.extend_from_slice(places);
-        }
-        if met > 1 {
-            self.together.sort_unstable();
-        }
-        &self.together
+        let here = runs.get(next).filter(|run| usize::from(run.slot) == slot);
+        let range = here.map(|run| run.start as usize..(run.start + run.len) as usize);
+        let range = range.filter(|range| range.end <= places.len());
+        self.next = next;
+        range.and_then(|range| self.runs(start).places.get(range)).unwrap_or_default()
     }
 }

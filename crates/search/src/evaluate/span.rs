@@ -8,8 +8,8 @@ use tantivy::DocId;
 use tantivy::directory::OwnedBytes;
 use tantivy::schema::Field;
 
-use super::frame::{Bits, Frame};
-use super::places::Places;
+use super::frame::{Bits, FRAME, Frame};
+use super::places::{Places, Runs};
 use super::segment::Segment;
 use crate::error::SearchError;
 use crate::plan::{PlacesNode, PlacesPlan};
@@ -126,6 +126,17 @@ impl Spans {
         }
     }
 
+    /// Two words of a phrase, or of a NEAR with its distance.
+    fn pair(&self, start: DocId) -> Option<(Runs<'_>, Runs<'_>, Option<u32>)> {
+        let (pair, distance) = match self {
+            Self::Phrase { parts, .. } => (parts.as_slice(), None),
+            Self::Near { distance, pair, .. } => (&pair[..], Some(*distance)),
+            Self::Terms(_) | Self::Any(_) => return None,
+        };
+        let [Self::Terms(left), Self::Terms(right)] = pair else { return None };
+        Some((left.runs(start), right.runs(start), distance))
+    }
+
     /// The number of spans in a page.
     fn count(&mut self, start: DocId, slot: usize, spans: &mut Vec<Span>) -> u32 {
         match self {
@@ -198,9 +209,16 @@ fn fill_all(parts: &mut [Spans], order: &[usize], start: DocId, wanted: &Bits, b
     bits.or(&left);
 }
 
-/// How many of `left` have one of `right` right behind them; both in order.
+/// Up to so many pairs of positions all are compared: that takes no branches, and most lists are short.
+const ALL_PAIRS: usize = 64;
+
+/// How many of `left` have one of `right` right behind them; both in order, without repeats.
 #[inline]
 fn touching(left: &[u32], right: &[u32]) -> u32 {
+    if left.len() * right.len() <= ALL_PAIRS {
+        let behind = |place: &u32| right.iter().map(|other| u32::from(*other == place + 1)).sum::<u32>();
+        return left.iter().map(behind).sum();
+    }
     let (mut count, mut at) = (0, 0);
     for place in left {
         while right.get(at).is_some_and(|other| other <= place) {
@@ -217,6 +235,14 @@ fn touching(left: &[u32], right: &[u32]) -> u32 {
 /// How many of `left` have one of `right` before or behind them, at most `distance` away; both in order.
 #[inline]
 fn close(left: &[u32], right: &[u32], distance: u32) -> u32 {
+    if left.len() * right.len() <= ALL_PAIRS {
+        // The same position is the same word: it is not near itself.
+        let is_near = |place: &u32| {
+            let near = |other: &u32| u32::from(place.abs_diff(*other).wrapping_sub(1) < distance);
+            right.iter().fold(0, |any, other| any | near(other))
+        };
+        return left.iter().map(is_near).sum();
+    }
     let (mut count, mut at) = (0, 0);
     for place in left {
         while right.get(at).is_some_and(|other| other < place) {
@@ -224,7 +250,6 @@ fn close(left: &[u32], right: &[u32], distance: u32) -> u32 {
         }
         let before =
             at.checked_sub(1).and_then(|at| right.get(at)).is_some_and(|other| place - other <= distance);
-        // The same position is the same word: it is not near itself.
         let mut behind = at;
         while right.get(behind) == Some(place) {
             behind += 1;
@@ -233,6 +258,21 @@ fn close(left: &[u32], right: &[u32], distance: u32) -> u32 {
         count += u32::from(before || behind);
     }
     count
+}
+
+/// The print of all positions at most `distance` away from those of a print.
+#[inline]
+fn blur(print: u64, distance: u32) -> u64 {
+    if distance >= 32 {
+        return u64::MAX;
+    }
+    let (mut wide, mut reached) = (print, 0);
+    while reached < distance {
+        let step = (distance - reached).min(reached + 1);
+        wide |= wide.rotate_left(step) | wide.rotate_right(step);
+        reached += step;
+    }
+    wide
 }
 
 /// Appends the spans of `before` prolonged by those of `next` that begin where they end.
@@ -301,13 +341,26 @@ impl SpanCursor {
         self.spans.load(start, &self.candidates);
         let lengths = self.lengths.as_slice().get(start as usize..).unwrap_or_default();
         let Self { spans, plan, candidates, buffer, .. } = self;
-        candidates.each(|slot| {
-            let places = spans.count(start, slot, buffer);
+        let mut add = |slot: usize, places: u32| {
             if places > 0 {
                 out.bits.set(slot);
-                out.sums[slot] += plan.score(lengths.get(slot).copied().unwrap_or(0), places);
+                out.sums[slot % FRAME] += plan.score(lengths.get(slot).copied().unwrap_or(0), places);
             }
-        });
+        };
+        let is_done = match spans.pair(start) {
+            Some((left, right, None)) => {
+                let may_touch = |left: u64, right: u64| left.rotate_left(1) & right != 0;
+                left.each_pair(right, may_touch, |slot, left, right| add(slot, touching(left, right)))
+            }
+            Some((left, right, Some(distance))) => {
+                let may_be = |left: u64, right: u64| blur(left, distance) & right != 0;
+                left.each_pair(right, may_be, |slot, left, right| add(slot, close(left, right, distance)))
+            }
+            None => false,
+        };
+        if !is_done {
+            candidates.each(|slot| add(slot, spans.count(start, slot, buffer)));
+        }
     }
 
     /// The spans in a page, for an explanation.
@@ -359,6 +412,10 @@ mod tests {
             let mut out = Vec::new();
             near(&spans(&left), &spans(&right), distance, &mut Default::default(), &mut out);
             proptest::prop_assert_eq!(close(&left, &right, distance) as usize, out.len());
+            let print = |places: &[u32]| places.iter().fold(0_u64, |print, place| print | 1 << (place % 64));
+            if blur(print(&left), distance) & print(&right) == 0 {
+                proptest::prop_assert_eq!(out.len(), 0);
+            }
             out.clear();
             join(&spans(&left), &mut spans(&right), &mut out);
             proptest::prop_assert_eq!(touching(&left, &right) as usize, out.len());
