@@ -14,9 +14,11 @@ use tantivy::schema::{
 };
 
 /// Written into every commit; an index of another format has to be made anew.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 pub(crate) const TOKENIZER: &str = "lycosa";
+/// Tells every word once.
+pub(crate) const WORD_TOKENIZER: &str = "lycosa-words";
 
 #[derive(Clone, Debug)]
 pub struct Fields {
@@ -52,7 +54,7 @@ pub fn schema() -> (Schema, Fields) {
         .set_tokenizer(TOKENIZER)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
     let listed = TextFieldIndexing::default()
-        .set_tokenizer(TOKENIZER)
+        .set_tokenizer(WORD_TOKENIZER)
         .set_fieldnorms(false)
         .set_index_option(IndexRecordOption::Basic);
     let searched = TextOptions::default().set_indexing_options(indexing);
