@@ -3,7 +3,7 @@
 //! ```text
 //! search_bench export INDEX PAGES.tsv              url, title and text of every page, for another engine
 //! search_bench queries INDEX N QUERIES.tsv         N queries of each kind, from the pages themselves; also for FTS5
-//! search_bench run INDEX QUERIES.tsv               times of each kind, in milliseconds
+//! search_bench run INDEX QUERIES.tsv [OUT.json]    times of each kind, in milliseconds
 //! search_bench slips INDEX N                       N words with one letter wrong: how many are put right
 //! ```
 //! `bench/search/README.md` has the whole run.
@@ -32,7 +32,8 @@ fn main() {
     match arguments.as_slice() {
         ["export", index, out] => export(&open(index), out),
         ["queries", index, number, out] => queries(&open(index), number.parse().expect("a number"), out),
-        ["run", index, queries] => run(&open(index), queries),
+        ["run", index, queries] => run(&open(index), queries, None),
+        ["run", index, queries, out] => run(&open(index), queries, Some(out)),
         ["slips", index, number] => slips(&open(index), number.parse().expect("a number")),
         _ => panic!("see the first lines of this file"),
     }
@@ -126,7 +127,8 @@ struct Kind {
     found: u64,
 }
 
-fn run(index: &SearchIndex, path: &str) {
+fn run(index: &SearchIndex, path: &str, out: Option<&str>) {
+    let mut told = Vec::new();
     let text = std::fs::read_to_string(path).unwrap();
     let mut queries: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in text.lines() {
@@ -160,8 +162,18 @@ fn run(index: &SearchIndex, path: &str) {
             at(&mut kind.every, 0.99),
             kind.cpu_s * 1e3 / asked,
         ];
+        let [median, p99, every_median, every_p99, cpu] = figures;
+        told.push(serde_json::json!({
+            "kind": name, "queries": queries.len(), "median_ms": median, "p99_ms": p99,
+            "every_median_ms": every_median, "every_p99_ms": every_p99, "cpu_ms": cpu,
+            "pages_found": kind.found / asked as u64,
+        }));
         let figures = figures.map(|figure| format!("{figure:>13.2}")).concat();
         println!("{name:<12}{:>13}{figures}{:>13}", queries.len(), kind.found / asked as u64);
+    }
+    if let Some(out) = out {
+        let told = serde_json::json!({ "pages": index.count(), "kinds": told });
+        std::fs::write(out, format!("{told:#}\n")).unwrap();
     }
 }
 
