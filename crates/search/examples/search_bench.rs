@@ -4,6 +4,7 @@
 //! search_bench export INDEX PAGES.tsv              url, title and text of every page, for another engine
 //! search_bench queries INDEX N QUERIES.tsv         N queries of each kind, from the pages themselves; also for FTS5
 //! search_bench run INDEX QUERIES.tsv [OUT.json]    times of each kind, in milliseconds
+//! search_bench eval INDEX QUERIES.txt QRELS.txt    the means that `lycosa eval` tells
 //! search_bench slips INDEX N                       N words with one letter wrong: how many are put right
 //! ```
 //! `bench/search/README.md` has the whole run.
@@ -14,7 +15,8 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lycosa_search::{Request, SearchIndex, StoredPage};
+use lycosa_search::evaluation::{DEPTH, Judgements, as_words, mean, measure, read_queries};
+use lycosa_search::{Request, SearchIndex, StoredPage, parse};
 
 /// The same numbers in every run.
 struct Dice(u64);
@@ -34,6 +36,7 @@ fn main() {
         ["queries", index, number, out] => queries(&open(index), number.parse().expect("a number"), out),
         ["run", index, queries] => run(&open(index), queries, None),
         ["run", index, queries, out] => run(&open(index), queries, Some(out)),
+        ["eval", index, queries, qrels] => eval(&open(index), queries, qrels),
         ["slips", index, number] => slips(&open(index), number.parse().expect("a number")),
         _ => panic!("see the first lines of this file"),
     }
@@ -180,6 +183,19 @@ fn run(index: &SearchIndex, path: &str, out: Option<&str>) {
 fn at(times: &mut [f64], share: f64) -> f64 {
     times.sort_unstable_by(f64::total_cmp);
     times[((times.len() as f64 * share) as usize).min(times.len() - 1)]
+}
+
+fn eval(index: &SearchIndex, queries: &str, qrels: &str) {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap();
+    let judgements = Judgements::read(&read(qrels)).unwrap();
+    let mut each = Vec::new();
+    for (number, text) in read_queries(&read(queries)).unwrap() {
+        let ranked = index.ranked(&parse(&as_words(&text)).unwrap(), DEPTH).unwrap();
+        let urls: Vec<String> = ranked.into_iter().map(|(url, _)| url).collect();
+        each.extend(measure(&number, &urls, &judgements));
+    }
+    let mean = mean(&each).unwrap();
+    println!("{} queries, MAP {:.4}, {:?}", each.len(), mean.average_precision, mean.precision_at);
 }
 
 fn slips(index: &SearchIndex, number: usize) {

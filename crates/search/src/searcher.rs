@@ -305,9 +305,12 @@ pub(crate) fn collapse<'h>(hits: impl Iterator<Item = &'h Hit>) -> Vec<Group> {
     groups
 }
 
-fn most_frequent(counts: HashMap<&str, u64>, limit: usize) -> Vec<FacetCount> {
-    let mut sorted: Vec<(&str, u64)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
-    sorted.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let told = sorted.into_iter().take(limit);
-    told.map(|(value, count)| FacetCount { value: value.to_owned(), count }).collect()
+fn most_frequent(mut counts: Vec<(&str, u64)>, limit: usize) -> Vec<FacetCount> {
+    let compare = |a: &(&str, u64), b: &(&str, u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0));
+    if counts.len() > limit && limit > 0 {
+        counts.select_nth_unstable_by(limit - 1, compare);
+    }
+    counts.truncate(limit);
+    counts.sort_unstable_by(compare);
+    counts.into_iter().map(|(value, count)| FacetCount { value: value.to_owned(), count }).collect()
 }

@@ -51,8 +51,8 @@ impl Latest {
 }
 
 impl Snapshot {
-    /// For each facet, how many matches have which value.
-    pub(crate) fn facets(&self, harvests: &[Harvest]) -> Result<[HashMap<&str, u64>; 3], SearchError> {
+    /// For each facet, how many matches have which value; in no order.
+    pub(crate) fn facets(&self, harvests: &[Harvest]) -> Result<[Vec<(&str, u64)>; 3], SearchError> {
         let names = match self.names.get() {
             Some(names) => names,
             None => {
@@ -60,7 +60,7 @@ impl Snapshot {
                 self.names.get_or_init(|| made)
             }
         };
-        let mut counts: [HashMap<&str, u64>; 3] = Default::default();
+        let mut counts: [Vec<(&str, u64)>; 3] = Default::default();
         for (facet, (counts, names)) in counts.iter_mut().zip(names).enumerate() {
             let mut sums = vec![0_u64; names.names.len()];
             for harvest in harvests {
@@ -72,7 +72,7 @@ impl Snapshot {
                     }
                 }
             }
-            let met = names.names.iter().zip(sums).filter(|(_, sum)| *sum > 0);
+            let met = names.names.iter().zip(sums).filter(|(name, sum)| *sum > 0 && !name.is_empty());
             counts.extend(met.map(|(name, sum)| (name.as_str(), sum)));
         }
         Ok(counts)

@@ -12,7 +12,7 @@ use crate::error::SearchError;
 /// Positions of all pages of a frame are read at once unless this many times as many as needed would be read.
 const BULK: u64 = 4;
 /// With more terms than this their lists are not read from end to end.
-const FEW_TERMS: usize = 4;
+const FEW_TERMS: usize = 64;
 
 /// Where the positions of one page lie.
 #[derive(Clone, Copy, Debug)]
@@ -213,11 +213,15 @@ impl Places {
         let mut placed = Vec::new();
         let mut size = 0;
         let inverted = segment.inverted(field)?;
+        let mut infos = Vec::new();
         for term in terms {
-            let Some(info) = inverted.get_term_info(term)? else { continue };
+            infos.extend(inverted.get_term_info(term)?);
+        }
+        let is_few = infos.len() <= FEW_TERMS;
+        for info in infos {
             size += u64::from(info.doc_freq);
-            // Going through a block costs about as much as seeking two pages; many lists are not kept open in full.
-            let is_sought = expected.saturating_mul(64) < u64::from(info.doc_freq) || terms.len() > FEW_TERMS;
+            // Going through a block costs about as much as seeking two pages.
+            let is_sought = expected.saturating_mul(64) < u64::from(info.doc_freq) || !is_few;
             let list = if is_sought {
                 List::Sought(segment.sought(&inverted, &info)?)
             } else {
