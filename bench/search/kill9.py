@@ -43,7 +43,9 @@ def killed(line, longest_s):
 
 def tell(name, kills):
     lines = subprocess.check_output([lycosa, "export", "-d", crawl, "-f", "urls"], text=True).splitlines()
-    fetched = {line["url"] for line in map(json.loads, lines) if line["outcome"] == "fetched"}
+    # Feeds and sitemaps are fetched, but not indexed.
+    is_page = lambda line: line["outcome"] == "fetched" and "xml" not in (line.get("content_type") or "")
+    fetched = {line["url"] for line in map(json.loads, lines) if is_page(line)}
     urls = indexed()
     missing, doubled = len(fetched - set(urls)), len(urls) - len(set(urls))
     print(f"{name}: {kills} kills, {len(fetched)} pages, {len(urls)} indexed, {missing} missing, {doubled} doubled")

@@ -71,16 +71,25 @@ pub fn place_of(record: &UrlRecord) -> Place<'_> {
             return Place::Nothing;
         }
     }
-    let page = record.visit.as_ref().filter(|facts| !facts.noindex && is_text(&facts.content_type));
+    let is_page = |facts: &&VisitFacts| !facts.noindex && is_page(&record.url, &facts.content_type);
+    let page = record.visit.as_ref().filter(is_page);
     match page.and_then(|facts| facts.archived.map(|span| (facts, span))) {
         Some((facts, span)) => Place::Page(facts, span),
         None => Place::Nothing,
     }
 }
 
-fn is_text(content_type: &str) -> bool {
+/// Whether somebody may want to read it: text, but no feed, no sitemap, no rules for robots, which are for programs.
+fn is_page(url: &str, content_type: &str) -> bool {
     let has = |parts: &[&str]| parts.iter().any(|part| content_type.contains(part));
-    content_type.is_empty() || (has(&["html", "text/", "xml"]) && !has(&["css", "javascript"]))
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let is_list =
+        name == "robots.txt" || name == "sitemap.xml" || (name.contains("sitemap") && name.ends_with(".txt"));
+    !is_list
+        && (content_type.is_empty()
+            || has(&["html"])
+            || (has(&["text/"]) && !has(&["css", "javascript", "xml"])))
 }
 
 /// The page that this one repeats, exactly or nearly; none if it is the first of its kind.
@@ -136,6 +145,20 @@ mod tests {
         assert!(matches!(place_of(&record(fetched(), silent)), Place::Nothing));
         let style = VisitFacts { content_type: "text/css".into(), ..facts.clone() };
         assert!(matches!(place_of(&record(fetched(), style)), Place::Nothing));
+        for (url, content_type) in [
+            ("http://example.org/robots.txt", "text/plain"),
+            ("http://example.org/sitemap.xml", "text/html"),
+            ("http://example.org/sitemap-2.txt?x", "text/plain"),
+            ("http://example.org/news", "application/rss+xml; charset=utf-8"),
+            ("http://example.org/news", "text/xml"),
+        ] {
+            let listed = VisitFacts { content_type: content_type.into(), ..facts.clone() };
+            let mut listed = record(fetched(), listed);
+            listed.url = url.to_owned();
+            assert!(matches!(place_of(&listed), Place::Nothing), "{url} {content_type}");
+        }
+        let strict = VisitFacts { content_type: "application/xhtml+xml".into(), ..facts.clone() };
+        assert!(matches!(place_of(&record(fetched(), strict)), Place::Page(_, _)));
         let gone = record(Some(Outcome::Missing { status: 410 }), facts.clone());
         assert!(matches!(place_of(&gone), Place::Nothing));
         let failed = record(Some(Outcome::Failed(Failure::DnsError)), facts.clone());

@@ -3,7 +3,8 @@
 //! ```text
 //! search_bench export INDEX PAGES.tsv              url, title and text of every page, for another engine
 //! search_bench queries INDEX N QUERIES.tsv         N queries of each kind, from the pages themselves; also for FTS5
-//! search_bench run INDEX QUERIES.tsv               times of each kind, in milliseconds
+//! search_bench run INDEX QUERIES.tsv [OUT.json]    times of each kind, in milliseconds
+//! search_bench eval INDEX QUERIES.txt QRELS.txt    the means that `lycosa eval` tells
 //! search_bench slips INDEX N                       N words with one letter wrong: how many are put right
 //! ```
 //! `bench/search/README.md` has the whole run.
@@ -14,7 +15,8 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lycosa_search::{Request, SearchIndex, StoredPage};
+use lycosa_search::evaluation::{DEPTH, Judgements, as_words, mean, measure, read_queries};
+use lycosa_search::{Request, SearchIndex, StoredPage, parse};
 
 /// The same numbers in every run.
 struct Dice(u64);
@@ -32,7 +34,9 @@ fn main() {
     match arguments.as_slice() {
         ["export", index, out] => export(&open(index), out),
         ["queries", index, number, out] => queries(&open(index), number.parse().expect("a number"), out),
-        ["run", index, queries] => run(&open(index), queries),
+        ["run", index, queries] => run(&open(index), queries, None),
+        ["run", index, queries, out] => run(&open(index), queries, Some(out)),
+        ["eval", index, queries, qrels] => eval(&open(index), queries, qrels),
         ["slips", index, number] => slips(&open(index), number.parse().expect("a number")),
         _ => panic!("see the first lines of this file"),
     }
@@ -56,7 +60,8 @@ fn export(index: &SearchIndex, path: &str) {
 /// Plain words of some letters, in order.
 fn words(page: &StoredPage) -> Vec<String> {
     let pieces = page.text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-    pieces.filter(|word| word.bytes().all(|b| b.is_ascii_alphabetic())).map(str::to_lowercase).collect()
+    let is_word = |word: &&str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic());
+    pieces.filter(is_word).map(str::to_lowercase).collect()
 }
 
 fn queries(index: &SearchIndex, number: usize, path: &str) {
@@ -105,42 +110,92 @@ fn queries(index: &SearchIndex, number: usize, path: &str) {
     out.flush().unwrap();
 }
 
-fn run(index: &SearchIndex, path: &str) {
+/// How often each query is asked; the first time is not measured, so that files are in memory for whoever is.
+const ROUNDS: usize = 4;
+
+/// Processor time of this process so far, in seconds.
+fn cpu_s() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+    ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+}
+
+/// Times of one kind of query.
+#[derive(Default)]
+struct Kind {
+    /// The quickest answer to each query, and every answer, in milliseconds.
+    quickest: Vec<f64>,
+    every: Vec<f64>,
+    cpu_s: f64,
+    found: u64,
+}
+
+fn run(index: &SearchIndex, path: &str, out: Option<&str>) {
+    let mut told = Vec::new();
     let text = std::fs::read_to_string(path).unwrap();
-    let mut times: BTreeMap<&str, Vec<Duration>> = BTreeMap::new();
-    let mut found: BTreeMap<&str, u64> = BTreeMap::new();
-    // Once unmeasured, so that files are in memory for whoever is measured.
-    for is_measured in [false, true] {
-        for line in text.lines() {
-            let mut parts = line.split('\t');
-            let (kind, query) = (parts.next().unwrap(), parts.next().unwrap());
-            let began = Instant::now();
-            let answer = index.search(&Request::new(query), || began.elapsed()).unwrap();
-            if is_measured {
-                times.entry(kind).or_default().push(began.elapsed());
-                *found.entry(kind).or_default() += answer.total;
-            }
-        }
+    let mut queries: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in text.lines() {
+        let mut parts = line.split('\t');
+        queries.entry(parts.next().unwrap()).or_default().push(parts.next().unwrap());
     }
     println!("{} pages", index.count());
-    println!(
-        "{:<12}{:>8}{:>12}{:>12}{:>12}{:>16}",
-        "kind", "queries", "median ms", "p99 ms", "most ms", "pages found"
-    );
-    for (kind, mut times) in times {
-        times.sort_unstable();
-        let at = |share: f64| {
-            times[((times.len() as f64 * share) as usize).min(times.len() - 1)].as_secs_f64() * 1e3
-        };
-        let mean = found[kind] / times.len() as u64;
-        println!(
-            "{kind:<12}{:>8}{:>12.2}{:>12.2}{:>12.2}{mean:>16}",
-            times.len(),
-            at(0.5),
-            at(0.99),
-            at(1.0)
-        );
+    let names = ["queries", "median ms", "p99 ms", "every median", "every p99", "CPU ms", "pages found"];
+    println!("{:<12}{}", "kind", names.map(|name| format!("{name:>13}")).concat());
+    for (name, queries) in queries {
+        let mut kind = Kind { quickest: vec![f64::MAX; queries.len()], ..Kind::default() };
+        for round in 0..ROUNDS {
+            let before = cpu_s();
+            for (query, quickest) in queries.iter().zip(&mut kind.quickest) {
+                let began = Instant::now();
+                let answer = index.search(&Request::new(*query), || began.elapsed()).unwrap();
+                let ms = began.elapsed().as_secs_f64() * 1e3;
+                if round > 0 {
+                    *quickest = quickest.min(ms);
+                    kind.every.push(ms);
+                    kind.found += answer.total;
+                }
+            }
+            kind.cpu_s += if round > 0 { cpu_s() - before } else { 0.0 };
+        }
+        let asked = kind.every.len() as f64;
+        let figures = [
+            at(&mut kind.quickest, 0.5),
+            at(&mut kind.quickest, 0.99),
+            at(&mut kind.every, 0.5),
+            at(&mut kind.every, 0.99),
+            kind.cpu_s * 1e3 / asked,
+        ];
+        let [median, p99, every_median, every_p99, cpu] = figures;
+        told.push(serde_json::json!({
+            "kind": name, "queries": queries.len(), "median_ms": median, "p99_ms": p99,
+            "every_median_ms": every_median, "every_p99_ms": every_p99, "cpu_ms": cpu,
+            "pages_found": kind.found / asked as u64,
+        }));
+        let figures = figures.map(|figure| format!("{figure:>13.2}")).concat();
+        println!("{name:<12}{:>13}{figures}{:>13}", queries.len(), kind.found / asked as u64);
     }
+    if let Some(out) = out {
+        let told = serde_json::json!({ "pages": index.count(), "kinds": told });
+        std::fs::write(out, format!("{told:#}\n")).unwrap();
+    }
+}
+
+fn at(times: &mut [f64], share: f64) -> f64 {
+    times.sort_unstable_by(f64::total_cmp);
+    times[((times.len() as f64 * share) as usize).min(times.len() - 1)]
+}
+
+fn eval(index: &SearchIndex, queries: &str, qrels: &str) {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap();
+    let judgements = Judgements::read(&read(qrels)).unwrap();
+    let mut each = Vec::new();
+    for (number, text) in read_queries(&read(queries)).unwrap() {
+        let ranked = index.ranked(&parse(&as_words(&text)).unwrap(), DEPTH).unwrap();
+        let urls: Vec<String> = ranked.into_iter().map(|(url, _)| url).collect();
+        each.extend(measure(&number, &urls, &judgements));
+    }
+    let mean = mean(&each).unwrap();
+    println!("{} queries, MAP {:.4}, {:?}", each.len(), mean.average_precision, mean.precision_at);
 }
 
 fn slips(index: &SearchIndex, number: usize) {

@@ -2,7 +2,7 @@
 //!
 //! Promise: whatever pages hold, nothing of theirs becomes markup, and no link leads anywhere but to http and https.
 
-use crate::searcher::{Answer, Found};
+use crate::answer::{Answer, Found};
 use crate::snippet::escape;
 
 impl Answer {

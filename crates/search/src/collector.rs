@@ -1,17 +1,20 @@
 //! Going over all matches once: the best ones, the number of them, and the facets.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use tantivy::collector::{Collector, SegmentCollector};
-use tantivy::columnar::{Cardinality, Column, ColumnValues, StrColumn};
+use serde::{Deserialize, Serialize};
+use tantivy::columnar::{Column, ColumnValues};
 use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 
+use crate::columns::{Columns, Unpacked};
+use crate::error::SearchError;
+use crate::evaluate::{Bits, FRAME, Frame};
 use crate::ranking::factors;
 
 /// What results are sorted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Sort {
     #[default]
     Score,
@@ -50,157 +53,152 @@ impl Hit {
 /// The names of the facet columns.
 pub const FACETS: [&str; 3] = ["site", "lang", "type"];
 
-/// What one pass brings.
-#[derive(Debug, Default)]
+/// What is wanted of all matches.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    pub sort: Sort,
+    /// How many of the best.
+    pub window: usize,
+    pub facets: bool,
+}
+
+/// What the matches of a range of pages bring.
+#[derive(Debug)]
 pub struct Harvest {
     /// The best, in order.
     pub hits: Vec<Hit>,
     /// The scores of all matches, in no order.
     pub scores: Vec<Score>,
-    /// For each of [`FACETS`], how many matches have which value.
-    pub facets: [HashMap<String, u64>; 3],
+    /// For each of [`FACETS`], how many matches have which value, by the value's number in the segment.
+    pub facets: [Vec<u32>; 3],
+    pub ordinal: SegmentOrdinal,
 }
 
-pub struct RankCollector {
-    pub sort: Sort,
-    /// How many of the best are wanted.
-    pub window: usize,
-}
-
-impl Collector for RankCollector {
-    type Fruit = Harvest;
-    type Child = SegmentRank;
-
-    fn for_segment(&self, ordinal: SegmentOrdinal, segment: &SegmentReader) -> tantivy::Result<SegmentRank> {
-        let columns = segment.fast_fields();
-        let mut facets = Vec::new();
-        for name in FACETS {
-            let column = columns.str(name)?;
-            facets.push(Facet::new(column));
-        }
-        Ok(SegmentRank {
-            ordinal,
-            prior: columns.column_first_or_default("prior")?,
-            factors: factors(),
-            group: columns.column_first_or_default("group")?,
-            date: columns.i64("date")?,
-            facets,
-            best: Best::new(self.window, self.sort),
-            scores: Vec::new(),
-        })
-    }
-
-    fn requires_scoring(&self) -> bool {
-        true
-    }
-
-    fn merge_fruits(&self, fruits: Vec<Harvest>) -> tantivy::Result<Harvest> {
-        let mut merged = Harvest::default();
-        let mut best = Best::new(self.window, self.sort);
-        for fruit in fruits {
-            fruit.hits.into_iter().for_each(|hit| best.push(hit));
-            merged.scores.extend(fruit.scores);
-            for (all, some) in merged.facets.iter_mut().zip(fruit.facets) {
-                for (value, count) in some {
-                    *all.entry(value).or_default() += count;
-                }
-            }
-        }
-        merged.hits = best.sorted();
-        Ok(merged)
-    }
-}
-
-/// Counts the values of a column.
-struct Facet {
-    column: Option<StrColumn>,
-    /// The places of the values, where every page has one.
-    dense: Option<Arc<dyn ColumnValues<u64>>>,
-    /// Every page has the same value.
-    is_constant: bool,
-    counts: Vec<u64>,
-}
-
-impl Facet {
-    fn new(column: Option<StrColumn>) -> Self {
-        let values = column.as_ref().map_or(0, |column| column.num_terms());
-        let is_full =
-            column.as_ref().is_some_and(|column| column.ords().get_cardinality() == Cardinality::Full);
-        let dense = column.as_ref().filter(|_| is_full).map(|column| Arc::clone(&column.ords().values));
-        Self { column, dense, is_constant: is_full && values == 1, counts: vec![0; values] }
-    }
-
-    #[inline]
-    fn count(&mut self, doc: DocId) {
-        let value = match (&self.dense, &self.column) {
-            _ if self.is_constant => Some(0),
-            (Some(dense), _) => Some(dense.get_val(doc)),
-            (None, column) => column.as_ref().and_then(|column| column.term_ords(doc).next()),
-        };
-        if let Some(count) = value.and_then(|value| self.counts.get_mut(value as usize)) {
-            *count += 1;
-        }
-    }
-}
-
-pub struct SegmentRank {
+pub struct Collector<'s> {
     ordinal: SegmentOrdinal,
-    prior: Arc<dyn ColumnValues<u64>>,
+    columns: &'s Columns,
     factors: &'static [f32],
     group: Arc<dyn ColumnValues<u64>>,
     date: Column<i64>,
-    facets: Vec<Facet>,
+    facets: [Vec<u32>; 3],
+    with_facets: bool,
     best: Best,
     scores: Vec<Score>,
+    /// The scores of a frame's matches, in order.
+    buffer: Box<[Score; FRAME]>,
 }
 
-impl SegmentCollector for SegmentRank {
-    type Fruit = Harvest;
-
-    fn collect(&mut self, doc: DocId, score: Score) {
-        let factor = self.factors.get(self.prior.get_val(doc) as usize).copied().unwrap_or(1.0);
-        // Pages that lack a part have a negative score.
-        let has_all = score >= 0.0;
-        // Conditions alone have no score: then importance decides.
-        let score = if score == 0.0 { factor } else { score.abs() * factor };
-        self.scores.push(score);
-        for facet in &mut self.facets {
-            facet.count(doc);
-        }
-        let date = if self.best.sort == Sort::Date { self.date.first(doc) } else { None };
-        if self.best.is_worse(has_all, score, date) {
-            return;
-        }
-        self.best.push(Hit {
-            has_all,
-            base: score,
-            score,
-            date: self.date.first(doc),
-            group: self.group.get_val(doc),
-            address: DocAddress::new(self.ordinal, doc),
-        });
+impl<'s> Collector<'s> {
+    pub fn new(
+        ordinal: SegmentOrdinal,
+        segment: &SegmentReader,
+        columns: &'s Columns,
+        wanted: Wanted,
+    ) -> Result<Self, SearchError> {
+        let fast = segment.fast_fields();
+        let counts = |column: &Unpacked| vec![0; if wanted.facets { column.values() } else { 0 }];
+        Ok(Self {
+            ordinal,
+            columns,
+            factors: factors(),
+            group: fast.column_first_or_default("group")?,
+            date: fast.i64("date")?,
+            facets: columns.facets.each_ref().map(counts),
+            with_facets: wanted.facets,
+            best: Best::new(wanted.window, wanted.sort),
+            scores: Vec::new(),
+            buffer: Box::new([0.0; FRAME]),
+        })
     }
 
-    fn harvest(self) -> Harvest {
-        let mut harvest = Harvest { hits: self.best.sorted(), scores: self.scores, ..Harvest::default() };
-        for (names, facet) in harvest.facets.iter_mut().zip(self.facets) {
-            let Some(column) = facet.column else { continue };
-            let met: Vec<(u64, u64)> = (0..).zip(facet.counts).filter(|(_, count)| *count > 0).collect();
-            let places: Vec<u64> = met.iter().map(|(place, _)| *place).collect();
-            let mut counts = met.iter().map(|(_, count)| *count);
-            // All names in one pass: looking each up by itself took longer than the search. A dictionary that cannot be
-            // read has no names to tell.
-            let _ = column.dictionary().sorted_ords_to_term_cb(&places, |name| {
-                let name = String::from_utf8_lossy(name).into_owned();
-                *names.entry(name).or_default() += counts.next().unwrap_or_default();
-            });
+    /// Takes in the matches of a frame that begins at `start` and has `len` pages.
+    pub fn collect(&mut self, start: DocId, len: usize, frame: &Frame, has_all: Option<&Bits>) {
+        let count = frame.bits.count() as usize;
+        if count == 0 {
+            return;
         }
-        harvest
+        // One by one where they are few, else by way of the unpacked column.
+        let is_dense = count * 4 > len;
+        let from = start as usize;
+        let codes =
+            if is_dense { self.columns.prior.all().and_then(|all| all.get(from..from + len)) } else { None };
+        let Self { columns, factors, buffer, best, date, group, ordinal, .. } = self;
+        let by_date = best.sort == Sort::Date;
+        let mut limits = best.limits();
+        let mut at = 0;
+        frame.bits.each(|slot| {
+            let doc = start + slot as DocId;
+            let code = match codes.and_then(|codes| codes.get(slot)) {
+                Some(code) => usize::from(*code),
+                None => columns.prior.get(doc).unwrap_or_default() as usize,
+            };
+            let factor = factors.get(code).copied().unwrap_or(1.0);
+            let sum = frame.sums[slot % FRAME];
+            // Conditions alone have no score: then importance decides.
+            let score = if sum == 0.0 { factor } else { sum * factor };
+            buffer[at % FRAME] = score;
+            at += 1;
+            let has_all = has_all.is_none_or(|bits| bits.has(slot));
+            if score >= limits[usize::from(has_all)] && (!by_date || !best.is_older(date.first(doc))) {
+                best.push(Hit {
+                    has_all,
+                    base: score,
+                    score,
+                    date: date.first(doc),
+                    group: group.get_val(doc),
+                    address: DocAddress::new(*ordinal, doc),
+                });
+                limits = best.limits();
+            }
+        });
+        self.scores.extend_from_slice(self.buffer.get(..at).unwrap_or_default());
+        if self.with_facets {
+            for (column, counts) in self.columns.facets.iter().zip(&mut self.facets) {
+                count_values(column, counts, start, is_dense, &frame.bits, count as u32);
+            }
+        }
+    }
+
+    pub fn harvest(self) -> Harvest {
+        let Self { facets, scores, ordinal, .. } = self;
+        Harvest { hits: self.best.sorted(), scores, facets, ordinal }
+    }
+}
+
+/// Counts the values of a column in the matches of a frame.
+fn count_values(
+    column: &Unpacked,
+    counts: &mut [u32],
+    start: DocId,
+    is_dense: bool,
+    bits: &Bits,
+    matches: u32,
+) {
+    let mut add = |value: usize, more: u32| {
+        if let Some(count) = counts.get_mut(value) {
+            *count += more;
+        }
+    };
+    if let Some(value) = column.constant() {
+        return add(value as usize, matches);
+    }
+    let all = if is_dense { column.all().and_then(|all| all.get(start as usize..)) } else { None };
+    match all {
+        Some(all) => bits.each(|slot| {
+            if let Some(value) = all.get(slot) {
+                add(usize::from(*value), 1);
+            }
+        }),
+        None => bits.each(|slot| {
+            if let Some(value) = column.get(start + slot as DocId) {
+                add(value as usize, 1);
+            }
+        }),
     }
 }
 
 /// The best of what is pushed, in memory for twice the window.
-struct Best {
+pub(crate) struct Best {
     hits: Vec<Hit>,
     window: usize,
     sort: Sort,
@@ -209,20 +207,24 @@ struct Best {
 }
 
 impl Best {
-    fn new(window: usize, sort: Sort) -> Self {
+    pub(crate) fn new(window: usize, sort: Sort) -> Self {
         Self { hits: Vec::new(), window, sort, last: None }
     }
 
-    #[inline]
-    fn is_worse(&self, has_all: bool, score: Score, date: Option<i64>) -> bool {
-        let Some(last) = &self.last else { return false };
-        match self.sort {
-            Sort::Score => (has_all, score) < (last.has_all, last.score),
-            Sort::Date => date < last.date,
+    /// The scores from which on a page may be among the best: of those that lack words, and of those that have all.
+    fn limits(&self) -> [Score; 2] {
+        match &self.last {
+            Some(last) if self.sort == Sort::Score && last.has_all => [Score::INFINITY, last.score],
+            Some(last) if self.sort == Sort::Score => [last.score, Score::NEG_INFINITY],
+            _ => [Score::NEG_INFINITY; 2],
         }
     }
 
-    fn push(&mut self, hit: Hit) {
+    fn is_older(&self, date: Option<i64>) -> bool {
+        self.last.as_ref().is_some_and(|last| date < last.date)
+    }
+
+    pub(crate) fn push(&mut self, hit: Hit) {
         self.hits.push(hit);
         if self.hits.len() >= 2 * self.window.max(1) {
             self.shrink();
@@ -238,7 +240,7 @@ impl Best {
         self.hits.truncate(self.window);
     }
 
-    fn sorted(mut self) -> Vec<Hit> {
+    pub(crate) fn sorted(mut self) -> Vec<Hit> {
         self.shrink();
         let sort = self.sort;
         self.hits.sort_unstable_by(|a, b| a.compare(b, sort));

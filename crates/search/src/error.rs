@@ -24,4 +24,14 @@ pub enum SearchError {
         "the note in the index's last commit is damaged; make the index anew with `lycosa index --rebuild`"
     )]
     DamagedNote,
+    #[error(
+        "a thread that searched ended by a panic; the index may be damaged: make it anew with `lycosa index --rebuild`"
+    )]
+    Thread,
+    #[error(
+        "results up to number {asked} were asked for, of several nodes at most {limit} can be told; narrow the query down"
+    )]
+    TooFar { asked: usize, limit: usize },
+    #[error(transparent)]
+    Message(#[from] crate::federation::MessageError),
 }

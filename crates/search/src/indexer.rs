@@ -17,7 +17,7 @@ use crate::error::SearchError;
 use crate::language::Language;
 use crate::page_doc::{Change, PageDoc, PageKey};
 use crate::ranking::Statics;
-use crate::schema::{FORMAT, Fields, TOKENIZER, schema, short_type, tags};
+use crate::schema::{FORMAT, Fields, TOKENIZER, WORD_TOKENIZER, schema, short_type, tags};
 use crate::tokenizer::{PageTokenizer, marked};
 
 /// Memory for pages that are not yet written, shared by the threads of the writer.
@@ -29,9 +29,9 @@ pub const CHANGES_PER_COMMIT: u64 = 50_000;
 /// Beyond this many pages an indexer no longer knows by heart which ones it has put.
 const MAX_KNOWN: usize = 4 << 20;
 /// How hard stored texts are compressed.
-const STORE_LEVEL: i32 = 6;
+const STORE_LEVEL: i32 = 3;
 /// Texts that are compressed together: more make it smaller, and a result dearer to show.
-const STORE_BLOCK_BYTES: usize = 64 << 10;
+const STORE_BLOCK_BYTES: usize = 16 << 10;
 /// Longer texts are cut.
 pub const MAX_TEXT_BYTES: usize = 4 << 20;
 /// The part of a text whose words become known to the spelling.
@@ -78,7 +78,7 @@ pub(crate) fn open_index(dir: &Path) -> Result<Option<(Index, Fields, Mark)>, Se
     }
     let (expected, fields) = schema();
     let index = Index::open_in_dir(dir)?;
-    index.tokenizers().register(TOKENIZER, PageTokenizer);
+    register(&index);
     let payload = index.load_metas()?.payload.unwrap_or_default();
     let note: Note = if payload.is_empty() {
         Note { format: FORMAT, mark: String::new() }
@@ -89,6 +89,11 @@ pub(crate) fn open_index(dir: &Path) -> Result<Option<(Index, Fields, Mark)>, Se
         return Err(SearchError::Format { path: dir.to_owned(), found: note.format, expected: FORMAT });
     }
     Ok(Some((index, fields, Mark(note.mark))))
+}
+
+fn register(index: &Index) {
+    index.tokenizers().register(TOKENIZER, PageTokenizer::default());
+    index.tokenizers().register(WORD_TOKENIZER, PageTokenizer::once());
 }
 
 impl Indexer {
@@ -109,7 +114,7 @@ impl Indexer {
                     ..IndexSettings::default()
                 };
                 let index = Index::builder().schema(schema).settings(settings).open_or_create(directory)?;
-                index.tokenizers().register(TOKENIZER, PageTokenizer);
+                register(&index);
                 (index, fields, Mark::default())
             }
         };

@@ -43,6 +43,21 @@ impl Language {
         Self(u8::try_from(place).unwrap_or(0))
     }
 
+    /// The code, empty for [`Language::NONE`].
+    pub fn code(self) -> &'static str {
+        TABLE.get(usize::from(self.0)).map_or("", |(code, _)| code)
+    }
+
+    /// All languages with a stemmer, and none.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..TABLE.len()).map(|place| Self(place as u8))
+    }
+
+    /// Whether the stem of a word begins with the letter that the word begins with.
+    pub(crate) fn keeps_beginnings(self) -> bool {
+        !matches!(self.code(), "ar" | "nl" | "ta" | "tr")
+    }
+
     pub(crate) fn number(self) -> u8 {
         self.0
     }
@@ -77,6 +92,16 @@ mod tests {
             ("de".into(), String::new(), String::new())
         );
         assert_eq!(Language::of_number(999), Language::NONE);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn stems_begin_like_their_words(word in "[a-z]{1,12}") {
+            for language in Language::all().filter(|language| language.keeps_beginnings()) {
+                let stem = language.stemmer().map_or(word.clone(), |stemmer| stemmer.stem(&word).into_owned());
+                proptest::prop_assert_eq!(stem.bytes().next(), word.bytes().next(), "{} {}", language.code(), stem);
+            }
+        }
     }
 
     #[test]

@@ -14,9 +14,11 @@ use tantivy::schema::{
 };
 
 /// Written into every commit; an index of another format has to be made anew.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 pub(crate) const TOKENIZER: &str = "lycosa";
+/// Tells every word once.
+pub(crate) const WORD_TOKENIZER: &str = "lycosa-words";
 
 #[derive(Clone, Debug)]
 pub struct Fields {
@@ -39,13 +41,20 @@ pub struct Fields {
     pub kind: Field,
 }
 
+impl Fields {
+    /// Those that words are looked for in.
+    pub fn texts(&self) -> [Field; 7] {
+        [self.title, self.headings, self.body, self.other, self.anchor, self.url, self.author]
+    }
+}
+
 pub fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let indexing = TextFieldIndexing::default()
         .set_tokenizer(TOKENIZER)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
     let listed = TextFieldIndexing::default()
-        .set_tokenizer(TOKENIZER)
+        .set_tokenizer(WORD_TOKENIZER)
         .set_fieldnorms(false)
         .set_index_option(IndexRecordOption::Basic);
     let searched = TextOptions::default().set_indexing_options(indexing);

@@ -2,23 +2,27 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
-use tantivy::query::{EnableScoring, Weight};
 use tantivy::schema::Value;
 use tantivy::schema::document::TantivyDocument;
-use tantivy::{DocAddress, DocSet, IndexReader, Searcher};
+use tantivy::{DocAddress, IndexReader, ReloadPolicy, Searcher};
 
-use crate::collector::{Harvest, Hit, RankCollector, Sort};
+use crate::answer::{Answer, FacetCount, Facets, Found, Parts, Request};
+use crate::collector::{Hit, Wanted as Sought};
 use crate::compile::{Compiled, Compiler};
 use crate::error::SearchError;
+use crate::evaluate::Explanation;
 use crate::indexer::open_index;
 use crate::language::Language;
 use crate::query::{Node, parse};
-use crate::ranking::{Statics, depth_factor, rank_factor, static_factor};
+use crate::ranking::{Statics, depth_factor, rank_factor};
+use crate::run::{best, run};
 use crate::schema::Fields;
-use crate::snippet::{Snippet, Wanted};
+use crate::snapshot::{Latest, Snapshot};
+use crate::snippet::{Snipper, Wanted};
+use crate::statistics::Statistics;
 use crate::tokenizer::{language_of, plain};
 
 /// Results below this share of the best score are hidden.
@@ -28,120 +32,42 @@ pub const MAX_LIMIT: usize = 1000;
 /// Results that can be paged through.
 pub const MAX_OFFSET: usize = 10_000;
 /// The best pages by their words, whose order nearness may change.
-const RESCORED: usize = 1000;
-/// Threads that share the segments of an index when it is asked.
-const MAX_THREADS: usize = 8;
+pub const RESCORED: usize = 256;
 /// Values of a facet that are told.
-const FACET_VALUES: usize = 10;
+pub(crate) const FACET_VALUES: usize = 10;
 /// Other addresses of a result that are told.
-const MAX_ALSO_AT: usize = 20;
-
-/// A question.
-#[derive(Clone, Debug)]
-pub struct Request {
-    pub query: String,
-    pub limit: usize,
-    pub offset: usize,
-    pub sort: Sort,
-    /// Also results below [`HIDDEN_BELOW`] of the best.
-    pub all: bool,
-    pub explain: bool,
-}
-
-impl Request {
-    pub fn new(query: impl Into<String>) -> Self {
-        Self { query: query.into(), limit: 10, offset: 0, sort: Sort::Score, all: false, explain: false }
-    }
-}
-
-/// One result.
-#[derive(Clone, Debug, Serialize)]
-pub struct Found {
-    pub url: String,
-    pub title: String,
-    pub author: String,
-    pub score: f32,
-    /// It has all the words that stand side by side in the query.
-    pub has_all: bool,
-    pub site: String,
-    pub language: String,
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Seconds since 1970.
-    pub date_s: Option<i64>,
-    /// Safe to put into a page.
-    pub snippet_html: String,
-    #[serde(skip)]
-    pub snippet: Snippet,
-    /// Other addresses with the same content that match too.
-    pub also_at: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub explanation: Option<Parts>,
-}
-
-/// The parts of a score: (words + nearness) × rank factor × depth factor.
-#[derive(Clone, Debug, Serialize)]
-pub struct Parts {
-    pub words: f32,
-    /// What words of the query that stand near each other add.
-    pub nearness: f32,
-    pub rank_factor: f64,
-    pub depth_factor: f64,
-    pub rank: f64,
-    pub depth: u64,
-    /// How the words' part came about.
-    pub detail: serde_json::Value,
-}
-
-/// How many matches have a value.
-#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
-pub struct FacetCount {
-    pub value: String,
-    pub count: u64,
-}
-
-/// Matches by site, language and type; the most frequent values first.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Facets {
-    pub site: Vec<FacetCount>,
-    pub language: Vec<FacetCount>,
-    #[serde(rename = "type")]
-    pub kind: Vec<FacetCount>,
-}
-
-/// An answer.
-#[derive(Clone, Debug, Serialize)]
-pub struct Answer {
-    /// The query as it was understood.
-    pub query: String,
-    /// Pages that match.
-    pub total: u64,
-    /// Of these, those below a tenth of the best score, unless they were asked for.
-    pub hidden: u64,
-    pub results: Vec<Found>,
-    pub facets: Facets,
-    /// A query that more pages may answer.
-    pub did_you_mean: Option<String>,
-    pub elapsed_us: u64,
-}
+pub(crate) const MAX_ALSO_AT: usize = 20;
+/// Blocks of stored texts that are kept unpacked, for each segment.
+const STORE_BLOCKS: usize = 32;
 
 /// An index opened for questions.
 pub struct SearchIndex {
     reader: IndexReader,
     pub(crate) fields: Fields,
     pub(crate) automata: crate::spelling::Automata,
+    latest: Latest,
     dir: PathBuf,
+}
+
+/// A question worked out on the pages of this index.
+pub(crate) struct Ranked {
+    pub(crate) hits: Vec<Hit>,
+    /// Scores of all matches, in no order.
+    pub(crate) scores: Vec<f32>,
+    pub(crate) facets: Facets,
 }
 
 impl SearchIndex {
     pub fn open(dir: &Path) -> Result<Self, SearchError> {
-        let (mut index, fields, _) = open_index(dir)?.ok_or_else(|| SearchError::NoIndex(dir.to_owned()))?;
-        let threads =
-            std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
-        if threads > 1 && index.searchable_segment_ids()?.len() > 1 {
-            index.set_multithread_executor(threads)?;
-        }
-        Ok(Self { reader: index.reader()?, fields, automata: Default::default(), dir: dir.to_owned() })
+        let (index, fields, _) = open_index(dir)?.ok_or_else(|| SearchError::NoIndex(dir.to_owned()))?;
+        // Who asks again says so with `reload`; no thread watches the directory.
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .doc_store_cache_num_blocks(STORE_BLOCKS)
+            .try_into()?;
+        let dir = dir.to_owned();
+        Ok(Self { reader, fields, automata: Default::default(), latest: Latest::default(), dir })
     }
 
     pub fn dir(&self) -> &Path {
@@ -162,43 +88,39 @@ impl SearchIndex {
         self.reader.searcher()
     }
 
+    pub(crate) fn snapshot(&self) -> Result<Arc<Snapshot>, SearchError> {
+        self.latest.of(self.reader.searcher())
+    }
+
     /// Answers a question. `clock` tells the time since some moment; it is asked before and after.
     pub fn search(&self, request: &Request, clock: impl Fn() -> Duration) -> Result<Answer, SearchError> {
         let began = clock();
         let node = parse(&request.query)?;
-        let searcher = self.searcher();
-        let languages = languages(&searcher)?;
-        let compiled = self.compiler(&searcher, &languages, &request.query).compile(&node)?;
+        let snapshot = self.snapshot()?;
+        let searcher = &snapshot.searcher;
+        let compiled = self.weighed(&snapshot, &node, &request.query, None)?;
         let limit = request.limit.min(MAX_LIMIT);
         let offset = request.offset.min(MAX_OFFSET);
-        let window = ((offset + limit) * 4).max(RESCORED);
-        let harvest = self.harvest(&searcher, &compiled, request.sort, window)?;
-        let best = harvest.scores.iter().copied().fold(0.0, f32::max);
-        let floor = if request.all { 0.0 } else { best * HIDDEN_BELOW };
-        let hidden = harvest.scores.iter().filter(|score| **score < floor).count() as u64;
-        let shown = collapse(harvest.hits.iter().filter(|hit| hit.base >= floor));
-        let wanted = Wanted::of(&node, &languages);
+        let ranked = self.rank(&snapshot, &compiled, request, window(offset, limit), FACET_VALUES)?;
+        let top = ranked.scores.iter().copied().fold(0.0, f32::max);
+        let floor = if request.all { 0.0 } else { top * HIDDEN_BELOW };
+        let hidden = ranked.scores.iter().filter(|score| **score < floor).count() as u64;
+        let shown = collapse(ranked.hits.iter().filter(|hit| hit.base >= floor));
+        let wanted = Wanted::of(&node, &snapshot.languages);
+        let mut snipper = Snipper::new(&wanted);
         let mut results = Vec::new();
         for group in shown.iter().skip(offset).take(limit) {
-            let mut found = self.found(&searcher, group.first, &wanted)?;
-            for hit in &group.others {
-                found.also_at.push(self.url(&searcher, hit.address)?);
-            }
-            if request.explain {
-                found.explanation = Some(self.explain(&searcher, &compiled, group.first)?);
-            }
-            results.push(found);
+            results.push(self.result(searcher, &compiled, group, &mut snipper, request.explain)?);
         }
-        let total = harvest.scores.len() as u64;
-        let [site, language, kind] = harvest.facets.map(most_frequent);
-        let did_you_mean = self.better_query(&searcher, &node, total)?;
+        let total = ranked.scores.len() as u64;
+        let did_you_mean = self.better_query(searcher, &node, total)?;
         let elapsed = clock().saturating_sub(began);
         Ok(Answer {
             query: node.to_string(),
             total,
             hidden,
             results,
-            facets: Facets { site, language, kind },
+            facets: ranked.facets,
             did_you_mean,
             elapsed_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
         })
@@ -206,51 +128,113 @@ impl SearchIndex {
 
     /// The URLs of the best `limit` pages with their scores, hidden ones included: what an evaluation needs.
     pub fn ranked(&self, query: &Node, limit: usize) -> Result<Vec<(String, f32)>, SearchError> {
-        let searcher = self.searcher();
-        let languages = languages(&searcher)?;
-        let text = query.to_string();
-        let compiled = self.compiler(&searcher, &languages, &text).compile(query)?;
-        let mut harvest = self.harvest(&searcher, &compiled, Sort::Score, limit.max(RESCORED))?;
-        harvest.hits.truncate(limit);
-        harvest.hits.iter().map(|hit| Ok((self.url(&searcher, hit.address)?, hit.score))).collect()
+        let snapshot = self.snapshot()?;
+        let compiled = self.weighed(&snapshot, query, &query.to_string(), None)?;
+        let mut request = Request::new("");
+        request.facets = false;
+        let mut ranked = self.rank(&snapshot, &compiled, &request, limit.max(RESCORED), 0)?;
+        ranked.hits.truncate(limit);
+        ranked.hits.iter().map(|hit| Ok((self.url(&snapshot.searcher, hit.address)?, hit.score))).collect()
     }
 
-    fn compiler<'s>(
-        &'s self,
-        searcher: &'s Searcher,
-        languages: &'s [Language],
-        text: &'s str,
-    ) -> Compiler<'s> {
-        Compiler { searcher, fields: &self.fields, languages, text }
-    }
-
-    fn harvest(
+    /// A query ready to run: weighed by the statistics of this index, or by those given.
+    pub(crate) fn weighed(
         &self,
-        searcher: &Searcher,
-        compiled: &Compiled,
-        sort: Sort,
-        window: usize,
-    ) -> Result<Harvest, SearchError> {
-        let mut harvest = searcher.search(&compiled.query, &RankCollector { sort, window })?;
-        if let Some(nearness) = &compiled.nearness {
-            let weight = nearness.weight(EnableScoring::enabled_from_searcher(searcher))?;
-            add_nearness(searcher, &*weight, &mut harvest.hits)?;
-            harvest.hits.sort_unstable_by(|a, b| a.compare(b, sort));
-        }
-        Ok(harvest)
+        snapshot: &Snapshot,
+        node: &Node,
+        text: &str,
+        statistics: Option<&Statistics>,
+    ) -> Result<Compiled, SearchError> {
+        let given = statistics.map(Statistics::languages);
+        let languages = given.as_deref().unwrap_or(&snapshot.languages);
+        let mut compiled = self.compiled(snapshot, languages, node, text)?;
+        let own;
+        let statistics = match statistics {
+            Some(given) => given,
+            None => {
+                own = self.gathered(snapshot, &compiled, languages)?;
+                &own
+            }
+        };
+        compiled.plan.weigh(statistics);
+        compiled.nearness.iter_mut().for_each(|plan| plan.weigh(statistics));
+        Ok(compiled)
     }
 
-    fn url(&self, searcher: &Searcher, address: DocAddress) -> Result<String, SearchError> {
+    pub(crate) fn compiled(
+        &self,
+        snapshot: &Snapshot,
+        languages: &[Language],
+        node: &Node,
+        text: &str,
+    ) -> Result<Compiled, SearchError> {
+        Compiler { searcher: &snapshot.searcher, fields: &self.fields, languages, text }.compile(node)
+    }
+
+    pub(crate) fn gathered(
+        &self,
+        snapshot: &Snapshot,
+        compiled: &Compiled,
+        languages: &[Language],
+    ) -> Result<Statistics, SearchError> {
+        let plans: Vec<_> = std::iter::once(&compiled.plan).chain(&compiled.nearness).collect();
+        Statistics::gather(&snapshot.searcher, &self.fields, &plans, languages)
+    }
+
+    pub(crate) fn rank(
+        &self,
+        snapshot: &Snapshot,
+        compiled: &Compiled,
+        request: &Request,
+        window: usize,
+        facet_values: usize,
+    ) -> Result<Ranked, SearchError> {
+        let sought = Sought { sort: request.sort, window, facets: request.facets };
+        let mut harvests = run(snapshot, &compiled.plan, sought)?;
+        let hits = best(&snapshot.searcher, compiled, &mut harvests, sought)?;
+        let facets = if request.facets {
+            let [site, language, kind] =
+                snapshot.facets(&harvests)?.map(|counts| most_frequent(counts, facet_values));
+            Facets { site, language, kind }
+        } else {
+            Facets::default()
+        };
+        let mut scores = Vec::new();
+        for harvest in harvests {
+            if scores.is_empty() { scores = harvest.scores } else { scores.extend(harvest.scores) }
+        }
+        Ok(Ranked { hits, scores, facets })
+    }
+
+    pub(crate) fn url(&self, searcher: &Searcher, address: DocAddress) -> Result<String, SearchError> {
         let doc: TantivyDocument = searcher.doc(address)?;
         let url = doc.get_first(self.fields.url).and_then(|value| value.as_str().map(plain));
         Ok(url.unwrap_or_default().to_owned())
     }
 
-    fn found(&self, searcher: &Searcher, hit: Hit, wanted: &Wanted) -> Result<Found, SearchError> {
+    pub(crate) fn result(
+        &self,
+        searcher: &Searcher,
+        compiled: &Compiled,
+        group: &Group,
+        snipper: &mut Snipper<'_>,
+        explain: bool,
+    ) -> Result<Found, SearchError> {
+        let mut found = self.found(searcher, group.first, snipper)?;
+        for hit in &group.others {
+            found.also_at.push(self.url(searcher, hit.address)?);
+        }
+        if explain {
+            found.explanation = self.explain(searcher, compiled, group.first)?;
+        }
+        Ok(found)
+    }
+
+    fn found(&self, searcher: &Searcher, hit: Hit, snipper: &mut Snipper<'_>) -> Result<Found, SearchError> {
         let doc: TantivyDocument = searcher.doc(hit.address)?;
         let text = |field| doc.get_first(field).and_then(|value| value.as_str()).unwrap_or_default();
         let body = text(self.fields.body);
-        let snippet = Snippet::of(plain(body), language_of(body), wanted);
+        let snippet = snipper.snip(plain(body), language_of(body));
         Ok(Found {
             url: plain(text(self.fields.url)).to_owned(),
             title: plain(text(self.fields.title)).to_owned(),
@@ -268,68 +252,44 @@ impl SearchIndex {
         })
     }
 
-    fn explain(&self, searcher: &Searcher, compiled: &Compiled, hit: Hit) -> Result<Parts, SearchError> {
-        let detail = compiled.query.explain(searcher, hit.address)?.to_pretty_json();
-        let columns = searcher.segment_reader(hit.address.segment_ord).fast_fields();
-        let statics = Statics::of_code(columns.u64("prior")?.first(hit.address.doc_id).unwrap_or_default());
+    fn explain(
+        &self,
+        searcher: &Searcher,
+        compiled: &Compiled,
+        hit: Hit,
+    ) -> Result<Option<Parts>, SearchError> {
+        let reader = searcher.segment_reader(hit.address.segment_ord);
+        let Some(detail) = Explanation::of(&compiled.plan, reader, hit.address.doc_id)? else {
+            return Ok(None);
+        };
+        let code = reader.fast_fields().u64("prior")?.first(hit.address.doc_id).unwrap_or_default();
+        let statics = Statics::of_code(code);
         let (rank_factor, depth_factor) = (rank_factor(statics.rank), depth_factor(statics.depth));
         let factor = rank_factor * depth_factor;
-        Ok(Parts {
+        Ok(Some(Parts {
             words: (f64::from(hit.base) / factor) as f32,
             nearness: (f64::from(hit.score - hit.base) / factor) as f32,
             rank_factor,
             depth_factor,
             rank: statics.rank,
             depth: statics.depth,
-            detail: serde_json::from_str(&detail).unwrap_or_default(),
-        })
+            detail,
+        }))
     }
 }
 
-/// Adds to the best pages what is due to words near each other.
-fn add_nearness(searcher: &Searcher, weight: &dyn Weight, hits: &mut [Hit]) -> Result<(), SearchError> {
-    hits.sort_unstable_by_key(|hit| hit.address);
-    for of_segment in hits.chunk_by_mut(|a, b| a.address.segment_ord == b.address.segment_ord) {
-        let Some(first) = of_segment.first() else { continue };
-        let segment = searcher.segment_reader(first.address.segment_ord);
-        let prior = segment.fast_fields().u64("prior")?;
-        let mut scorer = weight.scorer(segment, 1.0)?;
-        for hit in of_segment {
-            let doc = hit.address.doc_id;
-            let at = scorer.doc();
-            if at == doc || (at < doc && scorer.seek(doc) == doc) {
-                hit.score +=
-                    scorer.score() * static_factor(Statics::of_code(prior.first(doc).unwrap_or_default()));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The languages that pages of the index are in, and none.
-pub(crate) fn languages(searcher: &Searcher) -> Result<Vec<Language>, SearchError> {
-    let mut found = vec![Language::NONE];
-    for segment in searcher.segment_readers() {
-        let Some(column) = segment.fast_fields().str("lang")? else { continue };
-        for value in 0..column.num_terms() as u64 {
-            let mut code = String::new();
-            column.ord_to_str(value, &mut code)?;
-            let language = Language::of_tag(&code);
-            if !found.contains(&language) {
-                found.push(language);
-            }
-        }
-    }
-    Ok(found)
+/// How many of the best are worked out for a page of results: more, because copies of a page collapse to one.
+pub(crate) fn window(offset: usize, limit: usize) -> usize {
+    ((offset + limit) * 4).max(RESCORED)
 }
 
 /// Hits with the same content.
-struct Group {
-    first: Hit,
-    others: Vec<Hit>,
+pub(crate) struct Group {
+    pub(crate) first: Hit,
+    pub(crate) others: Vec<Hit>,
 }
 
-fn collapse<'h>(hits: impl Iterator<Item = &'h Hit>) -> Vec<Group> {
+pub(crate) fn collapse<'h>(hits: impl Iterator<Item = &'h Hit>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places: HashMap<u64, usize> = HashMap::new();
     for hit in hits {
@@ -345,13 +305,12 @@ fn collapse<'h>(hits: impl Iterator<Item = &'h Hit>) -> Vec<Group> {
     groups
 }
 
-fn most_frequent(counts: HashMap<String, u64>) -> Vec<FacetCount> {
-    let mut sorted: Vec<FacetCount> = counts
-        .into_iter()
-        .filter(|(value, _)| !value.is_empty())
-        .map(|(value, count)| FacetCount { value, count })
-        .collect();
-    sorted.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value)));
-    sorted.truncate(FACET_VALUES);
-    sorted
+fn most_frequent(mut counts: Vec<(&str, u64)>, limit: usize) -> Vec<FacetCount> {
+    let compare = |a: &(&str, u64), b: &(&str, u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0));
+    if counts.len() > limit && limit > 0 {
+        counts.select_nth_unstable_by(limit - 1, compare);
+    }
+    counts.truncate(limit);
+    counts.sort_unstable_by(compare);
+    counts.into_iter().map(|(value, count)| FacetCount { value: value.to_owned(), count }).collect()
 }

@@ -5,10 +5,12 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::compile::MAX_PREFIX_TERMS;
 use crate::language::Language;
 use crate::query::Node;
-use crate::tokenizer::{index_terms, query_terms};
+use crate::tokenizer::{Memory, query_terms};
 
 /// The part of a text that is looked through.
 const SCANNED_BYTES: usize = 128 << 10;
@@ -59,13 +61,63 @@ impl Wanted {
         }
     }
 
-    fn has(&self, term: &str) -> bool {
-        self.terms.contains(term) || self.beginnings.iter().any(|start| term.starts_with(start.as_str()))
+    /// A number for a term that is wanted.
+    fn number(&self, term: &str) -> Option<u32> {
+        let is_wanted =
+            self.terms.contains(term) || self.beginnings.iter().any(|start| term.starts_with(start.as_str()));
+        is_wanted.then(|| number_of(term))
     }
 }
 
+/// Cuts snippets out of the texts of several pages.
+#[derive(Debug)]
+pub struct Snipper<'w> {
+    wanted: &'w Wanted,
+    /// The letters that wanted terms begin with.
+    begins: [bool; 128],
+    memory: Memory<Option<u32>>,
+}
+
+impl<'w> Snipper<'w> {
+    pub fn new(wanted: &'w Wanted) -> Self {
+        let mut begins = [false; 128];
+        for term in wanted.terms.iter().chain(&wanted.beginnings) {
+            let first = term.as_bytes().first().map_or(0, |first| usize::from(*first));
+            if let Some(begins) = begins.get_mut(first) {
+                *begins = true;
+            }
+        }
+        Self { wanted, begins, memory: Memory::default() }
+    }
+
+    /// The part of a text with the most different terms, and in it the most matches.
+    pub fn snip(&mut self, text: &str, language: Language) -> Snippet {
+        let scanned = crate::indexer::clip(text, SCANNED_BYTES);
+        let mut matches: Vec<(u32, Range<usize>)> = Vec::new();
+        self.memory.each(
+            language,
+            scanned,
+            |first| self.begins.get(usize::from(first)).is_none_or(|begins| *begins),
+            |term| self.wanted.number(term),
+            |number, range| {
+                if let Some(number) = number
+                    && matches.len() < MAX_MATCHES
+                {
+                    matches.push((number, range));
+                }
+            },
+        );
+        Snippet::around(text, &matches)
+    }
+}
+
+/// Terms of one query are told apart by a number each.
+fn number_of(term: &str) -> u32 {
+    term.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
 /// A piece of text and what is to be marked in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snippet {
     pub text: String,
     /// Byte ranges in the text, in order and apart.
@@ -75,21 +127,26 @@ pub struct Snippet {
 }
 
 impl Snippet {
-    /// The part of a text with the most different terms, and in it the most matches.
+    /// The part of one text that shows best what is wanted.
     pub fn of(text: &str, language: Language, wanted: &Wanted) -> Self {
-        let scanned = crate::indexer::clip(text, SCANNED_BYTES);
-        let mut matches: Vec<(String, Range<usize>)> = Vec::new();
-        index_terms(language, scanned, |term, range| {
-            if matches.len() < MAX_MATCHES && wanted.has(term) {
-                matches.push((term.to_owned(), range));
-            }
-        });
+        Snipper::new(wanted).snip(text, language)
+    }
+
+    fn around(text: &str, matches: &[(u32, Range<usize>)]) -> Self {
         let mut best = (0, 0, 0);
+        let mut different: Vec<u32> = Vec::new();
         for (first, (_, range)) in matches.iter().enumerate() {
-            let inside =
-                || matches[first..].iter().take_while(|(_, r)| r.end <= range.start + SNIPPET_BYTES / 2);
-            let different: HashSet<&str> = inside().map(|(term, _)| term.as_str()).collect();
-            let value = (different.len(), inside().count().min(8));
+            different.clear();
+            let mut inside = 0;
+            for (number, _) in
+                matches[first..].iter().take_while(|(_, r)| r.end <= range.start + SNIPPET_BYTES / 2)
+            {
+                inside += 1;
+                if !different.contains(number) {
+                    different.push(*number);
+                }
+            }
+            let value = (different.len(), inside.min(8));
             if value > (best.0, best.1) {
                 best = (value.0, value.1, first);
             }

@@ -6,6 +6,8 @@
 //!
 //! An indexed text begins with one character that names its language; it is stored with the text and taken off by [`plain`].
 
+use std::collections::HashMap;
+
 use frostem::Stemmer;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use unicode_normalization::char::is_combining_mark;
@@ -15,6 +17,9 @@ use crate::language::Language;
 
 /// Longer runs of letters are noise (encoded data): they are cut into pieces of this many bytes.
 pub const MAX_WORD_BYTES: usize = 64;
+
+/// Pieces that are remembered in each language.
+const MAX_REMEMBERED: usize = 1 << 16;
 
 /// The first of the private characters that name a language.
 const LANGUAGE_MARK: u32 = 0xE000;
@@ -96,53 +101,142 @@ impl Cutter<'_> {
     /// The next piece: its kind and byte range, and whether it follows the one before without a gap.
     fn next(&mut self) -> Option<(Kind, usize, usize, bool)> {
         let mut joined = self.at > 0;
+        let bytes = self.text.as_bytes();
         loop {
-            let rest = self.text.get(self.at..)?;
-            let first = rest.chars().next()?;
-            let kind = kind_of(first);
             let start = self.at;
-            match kind {
+            let first = *bytes.get(start)?;
+            if first.is_ascii() {
+                if !first.is_ascii_alphanumeric() {
+                    joined = false;
+                    self.at += 1;
+                    continue;
+                }
+                self.at = self.word_end(start);
+                return Some((Kind::Word, start, self.at, joined));
+            }
+            let first = self.text.get(start..)?.chars().next()?;
+            match kind_of(first) {
                 Kind::Gap => {
                     joined = false;
                     self.at += first.len_utf8();
                 }
                 Kind::Dense => {
                     self.at += first.len_utf8();
-                    return Some((kind, start, self.at, joined));
+                    return Some((Kind::Dense, start, self.at, joined));
                 }
                 Kind::Word => {
-                    let mut end = start;
-                    for c in rest.chars() {
-                        if kind_of(c) != Kind::Word || end - start + c.len_utf8() > MAX_WORD_BYTES {
-                            break;
-                        }
-                        end += c.len_utf8();
-                    }
-                    self.at = end;
-                    return Some((kind, start, end, joined));
+                    self.at = self.word_end(start);
+                    return Some((Kind::Word, start, self.at, joined));
                 }
             }
         }
     }
+
+    /// Where the word that begins at `start` ends.
+    fn word_end(&self, start: usize) -> usize {
+        let most = start.saturating_add(MAX_WORD_BYTES);
+        let rest = self.text.as_bytes().get(start..most.min(self.text.len())).unwrap_or_default();
+        let plain = rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let mut end = start + plain;
+        if rest.get(plain).is_none_or(u8::is_ascii) {
+            return end;
+        }
+        for c in self.text.get(end..).unwrap_or_default().chars() {
+            if kind_of(c) != Kind::Word || end + c.len_utf8() > most {
+                break;
+            }
+            end += c.len_utf8();
+        }
+        end
+    }
 }
 
-/// The one tokenizer of all text fields.
-#[derive(Clone, Debug, Default)]
-pub struct PageTokenizer;
+/// The tokenizer of all text fields. It remembers the terms of the words it met: making them takes several times as long.
+#[derive(Debug, Default)]
+pub struct PageTokenizer {
+    /// Every word of a text once: enough for a field without frequencies and positions.
+    once: bool,
+    stems: Stems,
+}
+
+impl PageTokenizer {
+    /// One that tells every word of a text once.
+    pub fn once() -> Self {
+        Self { once: true, stems: Stems::default() }
+    }
+}
+
+impl Clone for PageTokenizer {
+    /// What one remembers stays with it.
+    fn clone(&self) -> Self {
+        Self { once: self.once, stems: Stems::default() }
+    }
+}
 
 impl Tokenizer for PageTokenizer {
     type TokenStream<'a> = PageTokens<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> PageTokens<'a> {
         let (language, rest) = split_mark(text);
-        PageTokens::new(language, text, text.len() - rest.len(), true)
+        let mut tokens = PageTokens::new(language, text, text.len() - rest.len(), true);
+        self.stems.begin(language);
+        tokens.once = self.once;
+        tokens.stems = Some(&mut self.stems);
+        tokens
+    }
+}
+
+/// The terms of words, by the words as they are written.
+#[derive(Debug, Default)]
+struct Stems {
+    /// For each language by its number.
+    known: Vec<HashMap<Box<str>, Stem, foldhash::fast::RandomState>>,
+    /// The text that is being cut.
+    text: u64,
+}
+
+#[derive(Debug)]
+struct Stem {
+    term: Box<str>,
+    /// The last text that has it.
+    text: u64,
+}
+
+impl Stems {
+    fn begin(&mut self, language: Language) {
+        self.text += 1;
+        let number = usize::from(language.number());
+        if self.known.len() <= number {
+            self.known.resize_with(number + 1, HashMap::default);
+        }
+        if let Some(known) = self.known.get_mut(number).filter(|known| known.len() >= MAX_REMEMBERED) {
+            known.clear();
+        }
+    }
+
+    /// The term of a word, and whether this text had it before.
+    #[inline]
+    fn get(&mut self, language: Language, word: &str) -> Option<(&str, bool)> {
+        let stem = self.known.get_mut(usize::from(language.number()))?.get_mut(word)?;
+        let is_known = std::mem::replace(&mut stem.text, self.text) == self.text;
+        Some((&stem.term, is_known))
+    }
+
+    fn put(&mut self, language: Language, word: &str, term: &str) {
+        let known = self.known.get_mut(usize::from(language.number()));
+        if let Some(known) = known.filter(|known| known.len() < MAX_REMEMBERED) {
+            known.insert(word.into(), Stem { term: term.into(), text: self.text });
+        }
     }
 }
 
 pub struct PageTokens<'a> {
     cutter: Cutter<'a>,
     ahead: Option<(Kind, usize, usize, bool)>,
+    language: Language,
     stemmer: Option<Stemmer>,
+    stems: Option<&'a mut Stems>,
+    once: bool,
     /// Whether the last character of a dense run is a term of its own, as it is in the index.
     lone_ends: bool,
     token: Token,
@@ -156,45 +250,73 @@ impl<'a> PageTokens<'a> {
         Self {
             cutter,
             ahead,
+            language,
             stemmer: language.stemmer(),
+            stems: None,
+            once: false,
             lone_ends,
             token: Token::default(),
             folded: String::new(),
         }
     }
 
-    fn emit(&mut self, start: usize, end: usize, is_word: bool) {
-        self.folded.clear();
-        fold_into(self.cutter.text.get(start..end).unwrap_or_default(), &mut self.folded);
-        self.token.text.clear();
-        match &self.stemmer {
-            Some(stemmer) if is_word => self.token.text.push_str(&stemmer.stem(&self.folded)),
-            _ => self.token.text.push_str(&self.folded),
+    /// The next piece that is a term: its byte range, and whether it is a word.
+    #[inline]
+    fn next_piece(&mut self) -> Option<(usize, usize, bool)> {
+        loop {
+            let (kind, start, end, joined) = self.ahead?;
+            self.ahead = self.cutter.next();
+            if kind == Kind::Word {
+                return Some((start, end, true));
+            }
+            if let Some((Kind::Dense, _, next_end, true)) = self.ahead {
+                return Some((start, next_end, false));
+            }
+            if self.lone_ends || !joined || !self.before_is_dense(start) {
+                return Some((start, end, false));
+            }
         }
+    }
+
+    /// Makes a term of a piece; an empty one if it need not be told again.
+    fn emit(&mut self, start: usize, end: usize, is_word: bool) {
+        self.token.text.clear();
         self.token.offset_from = start;
         self.token.offset_to = end;
         self.token.position = self.token.position.wrapping_add(1);
+        let piece = self.cutter.text.get(start..end).unwrap_or_default();
+        if is_word
+            && let Some(stems) = &mut self.stems
+            && let Some((term, is_known)) = stems.get(self.language, piece)
+        {
+            if !(self.once && is_known) {
+                self.token.text.push_str(term);
+            }
+            return;
+        }
+        match &self.stemmer {
+            Some(stemmer) if is_word => {
+                self.folded.clear();
+                fold_into(piece, &mut self.folded);
+                self.token.text.push_str(&stemmer.stem(&self.folded));
+            }
+            _ => fold_into(piece, &mut self.token.text),
+        }
+        if is_word && let Some(stems) = &mut self.stems {
+            stems.put(self.language, piece, &self.token.text);
+        }
     }
 }
 
 impl TokenStream for PageTokens<'_> {
     fn advance(&mut self) -> bool {
-        loop {
-            let Some((kind, start, end, joined)) = self.ahead else { return false };
-            self.ahead = self.cutter.next();
-            if kind == Kind::Word {
-                self.emit(start, end, true);
-            } else if let Some((Kind::Dense, _, next_end, true)) = self.ahead {
-                self.emit(start, next_end, false);
-            } else if self.lone_ends || !joined || !self.before_is_dense(start) {
-                self.emit(start, end, false);
-            } else {
-                continue;
-            }
+        while let Some((start, end, is_word)) = self.next_piece() {
+            self.emit(start, end, is_word);
             if !self.token.text.is_empty() {
                 return true;
             }
         }
+        false
     }
 
     fn token(&self) -> &Token {
@@ -243,12 +365,67 @@ pub fn index_terms(language: Language, text: &str, mut each: impl FnMut(&str, st
     }
 }
 
+/// What pieces of texts mean to somebody who asks about many: every piece is made a term of but once.
+#[derive(Debug)]
+pub struct Memory<V> {
+    known: HashMap<(Language, bool), HashMap<Box<str>, V, foldhash::fast::RandomState>>,
+}
+
+impl<V> Default for Memory<V> {
+    fn default() -> Self {
+        Self { known: HashMap::new() }
+    }
+}
+
+impl<V: Copy> Memory<V> {
+    /// The terms of a text as they are put into the index: what `meaning` says about each, and its byte range. Words that
+    /// begin with a letter that `may_begin` refuses may be left out.
+    pub fn each(
+        &mut self,
+        language: Language,
+        text: &str,
+        may_begin: impl Fn(u8) -> bool,
+        mut meaning: impl FnMut(&str) -> V,
+        mut each: impl FnMut(V, std::ops::Range<usize>),
+    ) {
+        let mut tokens = PageTokens::new(language, text, 0, true);
+        let mut maps =
+            [false, true].map(|is_word| self.known.remove(&(language, is_word)).unwrap_or_default());
+        while let Some((start, end, is_word)) = tokens.next_piece() {
+            let piece = text.get(start..end).unwrap_or_default();
+            let first = piece.as_bytes().first().copied().unwrap_or_default();
+            if first.is_ascii() && language.keeps_beginnings() && !may_begin(first.to_ascii_lowercase()) {
+                continue;
+            }
+            let map = &mut maps[usize::from(is_word)];
+            let value = match map.get(piece) {
+                Some(value) => *value,
+                None => {
+                    tokens.emit(start, end, is_word);
+                    if tokens.token.text.is_empty() {
+                        continue;
+                    }
+                    let value = meaning(&tokens.token.text);
+                    if map.len() < MAX_REMEMBERED {
+                        map.insert(piece.into(), value);
+                    }
+                    value
+                }
+            };
+            each(value, start..end);
+        }
+        for (is_word, map) in [false, true].into_iter().zip(maps) {
+            self.known.insert((language, is_word), map);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn terms(text: &str) -> Vec<(String, usize)> {
-        let mut tokenizer = PageTokenizer;
+        let mut tokenizer = PageTokenizer::default();
         let mut stream = tokenizer.token_stream(text);
         let mut out = Vec::new();
         while let Some(token) = stream.next() {
@@ -285,9 +462,64 @@ mod tests {
     }
 
     #[test]
+    fn words_are_told_once_where_that_is_enough() {
+        let mut tokenizer = PageTokenizer::once();
+        for _ in 0..2 {
+            let mut stream = tokenizer.token_stream("one Two one two three 日本日本");
+            let mut met = Vec::new();
+            while let Some(token) = stream.next() {
+                met.push(token.text.clone());
+            }
+            assert_eq!(met[..4], ["one", "two", "two", "three"], "as they are written");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn remembering_changes_nothing(texts in proptest::collection::vec("[a-cA-C é日,]{0,30}", 1..8)) {
+            let mut tokenizer = PageTokenizer::default();
+            for text in texts {
+                let text = marked(Language::of_tag("en"), &text);
+                let mut stream = tokenizer.token_stream(&text);
+                let mut met = Vec::new();
+                while let Some(token) = stream.next() {
+                    met.push((token.text.clone(), token.position));
+                }
+                proptest::prop_assert_eq!(met, terms(&text));
+            }
+        }
+    }
+
+    #[test]
     fn endless_words_are_cut() {
         let long = "x".repeat(1000);
         assert!(words(&long).iter().all(|word| word.len() <= MAX_WORD_BYTES));
+    }
+
+    #[test]
+    fn what_is_remembered_is_what_was_cut() {
+        let text = "Running 日本語 doors, running! Café cafe";
+        let english = Language::of_tag("en");
+        let mut wanted = Vec::new();
+        index_terms(english, text, |term, range| wanted.push((term.len(), range)));
+        let mut memory = Memory::default();
+        for _ in 0..2 {
+            let mut met = Vec::new();
+            memory.each(english, text, |_| true, str::len, |length, range| met.push((length, range)));
+            assert_eq!(met, wanted);
+        }
+        let mut asked = 0;
+        memory.each(
+            english,
+            text,
+            |_| true,
+            |_| {
+                asked += 1;
+                0
+            },
+            |_, _| {},
+        );
+        assert_eq!(asked, 0);
     }
 
     proptest::proptest! {

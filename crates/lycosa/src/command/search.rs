@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use lycosa_search::searcher::{FacetCount, MAX_LIMIT};
-use lycosa_search::{Answer, Found, Request, SearchError, SearchIndex, Sort, index_dir};
+use lycosa_search::evaluate::Explanation;
+use lycosa_search::searcher::MAX_LIMIT;
+use lycosa_search::{Answer, FacetCount, Found, Request, SearchError, SearchIndex, Sort, index_dir};
 
 use crate::exit::Exit;
 use crate::figures::{clip, count, instant, plural};
@@ -90,6 +91,7 @@ pub fn run(args: SearchArgs) -> Result<Exit> {
         },
         all: args.all,
         explain: args.explain,
+        facets: true,
     };
     let began = Instant::now();
     let answer = match index.search(&request, || began.elapsed()) {
@@ -186,9 +188,16 @@ fn write_notes(found: &Found, out: &mut dyn Write) -> Result<()> {
             parts.depth_factor,
             parts.depth
         )?;
-        for line in serde_json::to_string_pretty(&parts.detail)?.lines() {
-            writeln!(out, "     {line}")?;
-        }
+        write_explanation(&parts.detail, 5, out)?;
+    }
+    Ok(())
+}
+
+/// A part of a score and, further in, what it is made of.
+fn write_explanation(part: &Explanation, indent: usize, out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "{:indent$}{:.3}  {}", "", part.value, one_line(&part.what))?;
+    for inner in &part.parts {
+        write_explanation(inner, indent + 2, out)?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod federation;
 mod feeding;
 mod naive;
 mod operators;

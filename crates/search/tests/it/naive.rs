@@ -80,21 +80,25 @@ impl<'d> Page<'d> {
 fn spans(node: &Node, text: &BTreeMap<u32, String>, languages: &[Language]) -> Vec<(u32, u32)> {
     match node {
         Node::Word(words) | Node::Phrase(words) | Node::Prefix(words) => {
+            let readings: Vec<_> = languages.iter().map(|language| query_terms(*language, words)).collect();
+            let length = readings[0].len();
             let mut out = Vec::new();
-            for &language in languages {
-                let terms = query_terms(language, words);
-                for &start in text.keys() {
-                    let fits = terms.iter().enumerate().all(|(place, term)| {
-                        let is_last = place + 1 == terms.len();
+            for &start in text.keys() {
+                let fits = (0..length).all(|place| {
+                    // A word stands for its stems in every language.
+                    languages.iter().zip(&readings).any(|(language, terms)| {
+                        let term = &terms[place];
                         let is_beginning = term.is_beginning
-                            || (is_last && language == Language::NONE && matches!(node, Node::Prefix(_)));
+                            || (place + 1 == length
+                                && *language == Language::NONE
+                                && matches!(node, Node::Prefix(_)));
                         text.get(&(start + place as u32)).is_some_and(|there| {
                             *there == term.text || (is_beginning && there.starts_with(&term.text))
                         })
-                    });
-                    if fits && !terms.is_empty() {
-                        out.push((start, start + terms.len() as u32));
-                    }
+                    })
+                });
+                if fits && length > 0 {
+                    out.push((start, start + length as u32));
                 }
             }
             out

@@ -42,7 +42,7 @@ impl Dice {
     }
 }
 
-fn pages() -> Vec<PageDoc> {
+pub fn pages() -> Vec<PageDoc> {
     let mut dice = Dice(42);
     (0..PAGES)
         .map(|number| {
@@ -137,7 +137,7 @@ fn filter() -> impl Strategy<Value = Node> {
     .prop_map(|text| parse(text).unwrap())
 }
 
-fn query() -> impl Strategy<Value = Node> {
+pub fn query() -> impl Strategy<Value = Node> {
     let atom = prop_oneof![5 => leaf(), 2 => near(), 1 => filter()];
     atom.prop_recursive(4, 24, 4, |inner| {
         let parts = || prop::collection::vec(inner.clone(), 2..4);

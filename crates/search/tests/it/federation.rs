@@ -1,0 +1,177 @@
+//! Several indexes asked as one say what one index over all their pages says.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use lycosa_search::federation::{Joint, Transport, search_all};
+use lycosa_search::{
+    Answer, Change, Indexer, Mark, PageDoc, PageKey, Request, SearchError, SearchIndex, Sort,
+};
+use proptest::prelude::*;
+
+use crate::operators::{pages, query};
+
+/// Nodes in this process; some of them keep silent or talk nonsense.
+struct Nodes {
+    indexes: BTreeMap<String, (SearchIndex, tempfile::TempDir)>,
+    silent: Vec<String>,
+    garbled: Vec<String>,
+}
+
+impl Transport for Nodes {
+    async fn ask(&self, nodes: &[String], request: &[u8], _: Duration) -> Vec<(String, Vec<u8>)> {
+        let mut answers = Vec::new();
+        for node in nodes.iter().filter(|node| !self.silent.contains(node)) {
+            let bytes = if self.garbled.contains(node) {
+                b"{\"results\":".to_vec()
+            } else {
+                self.indexes[node].0.serve(request).to_bytes().unwrap()
+            };
+            answers.push((node.clone(), bytes));
+        }
+        answers
+    }
+}
+
+impl Nodes {
+    fn new(parts: &[Vec<PageDoc>]) -> Self {
+        let indexes = parts.iter().enumerate().map(|(number, part)| (format!("node-{number}"), index(part)));
+        Self { indexes: indexes.collect(), silent: Vec::new(), garbled: Vec::new() }
+    }
+
+    fn search(&self, request: &Request) -> Result<Joint, SearchError> {
+        let nodes: Vec<String> = self.indexes.keys().cloned().collect();
+        let within = Duration::from_secs(1);
+        let mut asked = pin!(search_all(self, &nodes, request, within, || Duration::ZERO));
+        match asked.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => panic!("nothing to wait for"),
+        }
+    }
+}
+
+fn index(pages: &[PageDoc]) -> (SearchIndex, tempfile::TempDir) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut indexer = Indexer::open(dir.path()).unwrap();
+    for page in pages {
+        indexer.apply(Change::Put(Box::new(page.clone()))).unwrap();
+    }
+    indexer.commit(Mark::default()).unwrap();
+    indexer.finish().unwrap();
+    (SearchIndex::open(dir.path()).unwrap(), dir)
+}
+
+/// Pages with some copies among them, which lie on other nodes than what they repeat.
+fn world(copies: usize) -> Vec<PageDoc> {
+    let mut pages = pages();
+    for number in 0..copies {
+        let original = pages[number * 3].key;
+        let mut copy = pages[number * 3].clone();
+        copy.url = format!("http://copy.example.net/{number}");
+        copy.key = PageKey([number as u8 + 1; 16]);
+        copy.duplicate_of = Some(original);
+        copy.depth = 2;
+        pages.push(copy);
+    }
+    pages
+}
+
+/// Whether it has all words, its score, its date.
+type Rank = (bool, f32, Option<i64>);
+
+/// What is shown, in order; pages of equal score may change places.
+fn shape(answer: &Answer, sort: Sort) -> (Vec<Rank>, Vec<(String, String)>) {
+    let date = |date: Option<i64>| if sort == Sort::Date { date } else { None };
+    let order = answer.results.iter().map(|found| (found.has_all, found.score, date(found.date_s))).collect();
+    let mut all: Vec<_> =
+        answer.results.iter().map(|found| (format!("{:?}", found.score), found.url.clone())).collect();
+    all.sort();
+    (order, all)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn nodes_together_say_what_one_index_says(
+        seed in any::<u64>(),
+        number in 1_usize..6,
+        copies in 0_usize..10,
+        queries in prop::collection::vec(query(), 6),
+        by_date in any::<bool>(),
+        all in any::<bool>(),
+    ) {
+        let pages = world(copies);
+        let mut parts: Vec<Vec<PageDoc>> = vec![Vec::new(); number];
+        let mut state = seed;
+        for page in &pages {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            parts[(state >> 33) as usize % number].push(page.clone());
+        }
+        let one = index(&pages).0;
+        let nodes = Nodes::new(&parts);
+        for query in queries {
+            let mut request = Request::new(query.to_string());
+            request.limit = 200;
+            request.sort = if by_date { Sort::Date } else { Sort::Score };
+            request.all = all;
+            let single = one.search(&request, || Duration::ZERO).unwrap();
+            let joint = nodes.search(&request).unwrap();
+            prop_assert_eq!(joint.silent.len(), 0);
+            prop_assert_eq!(joint.answered.len(), number);
+            prop_assert_eq!(joint.answer.total, single.total);
+            prop_assert_eq!(joint.answer.hidden, single.hidden);
+            prop_assert_eq!(&joint.answer.facets, &single.facets);
+            let (ours, theirs) = (shape(&joint.answer, request.sort), shape(&single, request.sort));
+            prop_assert_eq!(ours.0, theirs.0, "{}", query);
+            if copies == 0 {
+                prop_assert_eq!(ours.1, theirs.1, "{}", query);
+            }
+        }
+    }
+}
+
+#[test]
+fn silent_nodes_are_named_and_the_others_answer() {
+    let pages = world(0);
+    let parts: Vec<Vec<PageDoc>> = pages.chunks(50).map(<[PageDoc]>::to_vec).collect();
+    let mut nodes = Nodes::new(&parts);
+    let request = Request::new("spider web");
+    let all = nodes.search(&request).unwrap();
+    assert!(all.silent.is_empty() && all.answer.total > 0);
+    nodes.silent.push("node-0".into());
+    nodes.garbled.push("node-2".into());
+    let some = nodes.search(&request).unwrap();
+    assert_eq!(some.answered, ["node-1"]);
+    let silent: Vec<&str> = some.silent.iter().map(|silent| silent.node.as_str()).collect();
+    assert_eq!(silent, ["node-0", "node-2"]);
+    assert!(some.silent[0].why.contains("in time") && some.silent[1].why.contains("cannot be read"));
+    let alone = index(&parts[1]).0.search(&request, || Duration::ZERO).unwrap();
+    assert_eq!(shape(&some.answer, Sort::Score), shape(&alone, Sort::Score));
+    let json = serde_json::to_value(&some).unwrap();
+    assert_eq!(json["silent"][0]["node"], "node-0");
+    assert_eq!(json["total"], alone.total);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused() {
+    let nodes = Nodes::new(&[world(0)]);
+    let mut request = Request::new("spider");
+    request.offset = 195;
+    assert!(matches!(nodes.search(&request), Err(SearchError::TooFar { asked: 205, limit: 200 })));
+    assert!(matches!(nodes.search(&Request::new("(")), Err(SearchError::Query(_))));
+    // Another program may send anything.
+    for bytes in [&b""[..], b"null", b"{\"statistics\":{\"query\":\"(\"}}", &[0xff; 40]] {
+        let refused = nodes.indexes["node-0"].0.serve(bytes);
+        assert!(matches!(refused, lycosa_search::federation::ShardResponse::Refused(_)), "{refused:?}");
+    }
+    // Numbers that make no sense give scores that make no sense, and no panic.
+    let request = br#"{"search":{"query":"spider web","statistics":{"pages":18446744073709551615,"languages":["xx","en"],
+        "tokens":{"99":3},"frequencies":{"1":{"spider":18446744073709551615}}},"window":99999,"sort":"score","all":true,
+        "explain":true,"facets":true}}"#;
+    let answered = nodes.indexes["node-0"].0.serve(request);
+    assert!(matches!(answered, lycosa_search::federation::ShardResponse::Results(_)), "{answered:?}");
+}
