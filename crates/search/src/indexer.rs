@@ -295,7 +295,7 @@ fn document(fields: &Fields, page: &PageDoc) -> TantivyDocument {
     }
     doc.add_text(fields.url, marked(language, &page.url));
     doc.add_text(fields.author, marked(Language::NONE, &page.author));
-    for text in [&page.title, &page.headings, clip(&page.text, VOCABULARY_BYTES)] {
+    for text in [&page.title, &page.headings, clip_words(&page.text, VOCABULARY_BYTES)] {
         doc.add_text(fields.word, marked(Language::NONE, text));
     }
     for tag in tags(&page.site, &page.content_type, &page.language) {
@@ -322,6 +322,16 @@ pub(crate) fn clip(text: &str, max_bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
+/// The beginning of a text, cut between two words: half a word is none.
+fn clip_words(text: &str, max_bytes: usize) -> &str {
+    let clipped = clip(text, max_bytes);
+    if clipped.len() == text.len() {
+        return text;
+    }
+    let end = clipped.rfind(|c: char| !c.is_alphanumeric()).unwrap_or(0);
+    clipped.get(..end).unwrap_or_default()
+}
+
 /// Bytes of the files of an index.
 pub fn disk_bytes(dir: &Path) -> std::io::Result<u64> {
     let mut bytes = 0;
@@ -335,4 +345,16 @@ pub fn disk_bytes(dir: &Path) -> std::io::Result<u64> {
 /// Where a crawl keeps its index.
 pub fn index_dir(crawl: &Path) -> PathBuf {
     crawl.join("index")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_between_letters_and_words() {
+        assert_eq!((clip("añb", 2), clip("añb", 9)), ("a", "añb"));
+        assert_eq!((clip_words("wolf spider", 8), clip_words("wolf spider", 11)), ("wolf", "wolf spider"));
+        assert_eq!(clip_words("spider", 3), "");
+    }
 }

@@ -6,7 +6,7 @@
 //!
 //! An indexed text begins with one character that names its language; it is stored with the text and taken off by [`plain`].
 
-use std::collections::HashMap;
+mod memory;
 
 use frostem::Stemmer;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
@@ -14,12 +14,11 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::fold::fold_into;
 use crate::language::Language;
+pub use memory::Memory;
+use memory::Stems;
 
 /// Longer runs of letters are noise (encoded data): they are cut into pieces of this many bytes.
 pub const MAX_WORD_BYTES: usize = 64;
-
-/// Pieces that are remembered in each language.
-const MAX_REMEMBERED: usize = 1 << 16;
 
 /// The first of the private characters that name a language.
 const LANGUAGE_MARK: u32 = 0xE000;
@@ -186,50 +185,6 @@ impl Tokenizer for PageTokenizer {
     }
 }
 
-/// The terms of words, by the words as they are written.
-#[derive(Debug, Default)]
-struct Stems {
-    /// For each language by its number.
-    known: Vec<HashMap<Box<str>, Stem, foldhash::fast::RandomState>>,
-    /// The text that is being cut.
-    text: u64,
-}
-
-#[derive(Debug)]
-struct Stem {
-    term: Box<str>,
-    /// The last text that has it.
-    text: u64,
-}
-
-impl Stems {
-    fn begin(&mut self, language: Language) {
-        self.text += 1;
-        let number = usize::from(language.number());
-        if self.known.len() <= number {
-            self.known.resize_with(number + 1, HashMap::default);
-        }
-        if let Some(known) = self.known.get_mut(number).filter(|known| known.len() >= MAX_REMEMBERED) {
-            known.clear();
-        }
-    }
-
-    /// The term of a word, and whether this text had it before.
-    #[inline]
-    fn get(&mut self, language: Language, word: &str) -> Option<(&str, bool)> {
-        let stem = self.known.get_mut(usize::from(language.number()))?.get_mut(word)?;
-        let is_known = std::mem::replace(&mut stem.text, self.text) == self.text;
-        Some((&stem.term, is_known))
-    }
-
-    fn put(&mut self, language: Language, word: &str, term: &str) {
-        let known = self.known.get_mut(usize::from(language.number()));
-        if let Some(known) = known.filter(|known| known.len() < MAX_REMEMBERED) {
-            known.insert(word.into(), Stem { term: term.into(), text: self.text });
-        }
-    }
-}
-
 pub struct PageTokens<'a> {
     cutter: Cutter<'a>,
     ahead: Option<(Kind, usize, usize, bool)>,
@@ -362,61 +317,6 @@ pub fn index_terms(language: Language, text: &str, mut each: impl FnMut(&str, st
     while tokens.advance() {
         let token = tokens.token();
         each(&token.text, token.offset_from..token.offset_to);
-    }
-}
-
-/// What pieces of texts mean to somebody who asks about many: every piece is made a term of but once.
-#[derive(Debug)]
-pub struct Memory<V> {
-    known: HashMap<(Language, bool), HashMap<Box<str>, V, foldhash::fast::RandomState>>,
-}
-
-impl<V> Default for Memory<V> {
-    fn default() -> Self {
-        Self { known: HashMap::new() }
-    }
-}
-
-impl<V: Copy> Memory<V> {
-    /// The terms of a text as they are put into the index: what `meaning` says about each, and its byte range. Words that
-    /// begin with a letter that `may_begin` refuses may be left out.
-    pub fn each(
-        &mut self,
-        language: Language,
-        text: &str,
-        may_begin: impl Fn(u8) -> bool,
-        mut meaning: impl FnMut(&str) -> V,
-        mut each: impl FnMut(V, std::ops::Range<usize>),
-    ) {
-        let mut tokens = PageTokens::new(language, text, 0, true);
-        let mut maps =
-            [false, true].map(|is_word| self.known.remove(&(language, is_word)).unwrap_or_default());
-        while let Some((start, end, is_word)) = tokens.next_piece() {
-            let piece = text.get(start..end).unwrap_or_default();
-            let first = piece.as_bytes().first().copied().unwrap_or_default();
-            if first.is_ascii() && language.keeps_beginnings() && !may_begin(first.to_ascii_lowercase()) {
-                continue;
-            }
-            let map = &mut maps[usize::from(is_word)];
-            let value = match map.get(piece) {
-                Some(value) => *value,
-                None => {
-                    tokens.emit(start, end, is_word);
-                    if tokens.token.text.is_empty() {
-                        continue;
-                    }
-                    let value = meaning(&tokens.token.text);
-                    if map.len() < MAX_REMEMBERED {
-                        map.insert(piece.into(), value);
-                    }
-                    value
-                }
-            };
-            each(value, start..end);
-        }
-        for (is_word, map) in [false, true].into_iter().zip(maps) {
-            self.known.insert((language, is_word), map);
-        }
     }
 }
 

@@ -20,7 +20,7 @@ struct Run {
     slot: u16,
     start: u32,
     len: u32,
-    /// A bit for each position by its last six bits: what shares none of them need not be compared.
+    /// A bit for each position, by six of its bits: what shares none of them need not be compared.
     print: u64,
 }
 
@@ -67,6 +67,12 @@ enum List {
     },
     /// Asked about few pages.
     Sought(SegmentPostings),
+}
+
+/// The bit of a position.
+#[inline]
+fn print_of(place: u32, shift: u32) -> u64 {
+    1 << ((place >> shift) % 64)
 }
 
 /// One term.
@@ -144,7 +150,7 @@ impl Placed {
     }
 
     /// Reads the positions in the pages of `bits`.
-    fn load(&mut self, bits: &Bits, buffer: &mut Vec<u32>) {
+    fn load(&mut self, bits: &Bits, shift: u32, buffer: &mut Vec<u32>) {
         let List::Whole { positions, base, within, .. } = &mut self.list else { return };
         let mut needed = 0;
         self.runs.retain(|run| {
@@ -169,14 +175,14 @@ impl Placed {
                 let steps = buffer.get(first..first + places.len()).unwrap_or_default();
                 for (out, step) in places.iter_mut().zip(steps) {
                     place = place.wrapping_add(*step);
-                    run.print |= 1 << (place % 64);
+                    run.print |= print_of(place, shift);
                     *out = place;
                 }
             } else {
                 positions.read(*base + u64::from(run.start), places);
                 for step in places {
                     place = place.wrapping_add(*step);
-                    run.print |= 1 << (place % 64);
+                    run.print |= print_of(place, shift);
                     *step = place;
                 }
             }
@@ -192,6 +198,8 @@ pub struct Places {
     /// The frame that it was last filled for.
     start: DocId,
     size: u64,
+    /// Positions that many bits apart share a bit of the print.
+    shift: u32,
     /// The terms that the frame has.
     active: Vec<usize>,
     buffer: Vec<u32>,
@@ -203,12 +211,14 @@ pub struct Places {
 }
 
 impl Places {
-    /// None where the segment has none of the terms. `expected` is how many pages may be asked about.
+    /// None where the segment has none of the terms. `expected` is how many pages may be asked about; prints are made of
+    /// positions without their last `shift` bits.
     pub fn open(
         terms: &[Term],
         field: Field,
         segment: &mut Segment<'_>,
         expected: u64,
+        shift: u32,
     ) -> Result<Option<Self>, SearchError> {
         let mut placed = Vec::new();
         let mut size = 0;
@@ -234,6 +244,7 @@ impl Places {
             terms: placed,
             start: TERMINATED,
             size,
+            shift,
             active: Vec::new(),
             buffer: Vec::new(),
             together: Vec::new(),
@@ -262,7 +273,7 @@ impl Places {
         }
         self.active.clear();
         for (number, term) in self.terms.iter_mut().enumerate().filter(|(_, term)| !term.runs.is_empty()) {
-            term.load(bits, &mut self.buffer);
+            term.load(bits, self.shift, &mut self.buffer);
             self.active.push(number);
         }
         if self.active.len() > 1 {
@@ -280,13 +291,13 @@ impl Places {
                 match self.joined.last_mut() {
                     Some(run) if run.slot == *slot => {
                         run.len += 1;
-                        run.print |= 1 << (place % 64);
+                        run.print |= print_of(*place, self.shift);
                     }
                     _ => self.joined.push(Run {
                         slot: *slot,
                         start: self.together.len() as u32,
                         len: 1,
-                        print: 1 << (place % 64),
+                        print: print_of(*place, self.shift),
                     }),
                 }
                 self.together.push(*place);

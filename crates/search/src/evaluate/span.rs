@@ -32,14 +32,17 @@ impl Spans {
         field: Field,
         segment: &mut Segment<'_>,
         expected: u64,
+        shift: u32,
     ) -> Result<Option<Self>, SearchError> {
         Ok(match node {
             PlacesNode::Terms { terms, .. } => {
-                Places::open(terms, field, segment, expected)?.map(Self::Terms)
+                Places::open(terms, field, segment, expected, shift)?.map(Self::Terms)
             }
             PlacesNode::Phrase(parts) => {
                 let parts: Vec<&PlacesNode> = parts.iter().collect();
-                let Some(parts) = Self::open_all(&parts, field, segment, expected)? else { return Ok(None) };
+                let Some(parts) = Self::open_all(&parts, field, segment, expected, 0)? else {
+                    return Ok(None);
+                };
                 let mut order: Vec<usize> = (0..parts.len()).collect();
                 order.sort_by_key(|place| parts.get(*place).map_or(0, Self::size));
                 Some(Self::Phrase { parts, order, buffers: Default::default() })
@@ -47,12 +50,14 @@ impl Spans {
             PlacesNode::Any(parts) => {
                 let mut open = Vec::new();
                 for part in parts {
-                    open.extend(Self::open(part, field, segment, expected)?);
+                    open.extend(Self::open(part, field, segment, expected, 0)?);
                 }
                 (!open.is_empty()).then_some(Self::Any(open))
             }
             PlacesNode::Near { distance, left, right } => {
-                let Some(parts) = Self::open_all(&[left, right], field, segment, expected)? else {
+                let Some(parts) =
+                    Self::open_all(&[left, right], field, segment, expected, shift_of(*distance))?
+                else {
                     return Ok(None);
                 };
                 let Ok(pair) = <Box<[Self; 2]>>::try_from(parts) else { return Ok(None) };
@@ -72,6 +77,7 @@ impl Spans {
         field: Field,
         segment: &mut Segment<'_>,
         expected: u64,
+        shift: u32,
     ) -> Result<Option<Vec<Self>>, SearchError> {
         let inverted = segment.inverted(field)?;
         let mut fewest = expected;
@@ -86,7 +92,7 @@ impl Spans {
         }
         let mut open = Vec::new();
         for node in nodes {
-            let Some(part) = Self::open(node, field, segment, fewest)? else { return Ok(None) };
+            let Some(part) = Self::open(node, field, segment, fewest, shift)? else { return Ok(None) };
             open.push(part);
         }
         Ok((!open.is_empty()).then_some(open))
@@ -260,19 +266,9 @@ fn close(left: &[u32], right: &[u32], distance: u32) -> u32 {
     count
 }
 
-/// The print of all positions at most `distance` away from those of a print.
-#[inline]
-fn blur(print: u64, distance: u32) -> u64 {
-    if distance >= 32 {
-        return u64::MAX;
-    }
-    let (mut wide, mut reached) = (print, 0);
-    while reached < distance {
-        let step = (distance - reached).min(reached + 1);
-        wide |= wide.rotate_left(step) | wide.rotate_right(step);
-        reached += step;
-    }
-    wide
+/// How many last bits of positions may differ when they are that near.
+fn shift_of(distance: u32) -> u32 {
+    (32 - distance.saturating_sub(1).leading_zeros()).min(31)
 }
 
 /// Appends the spans of `before` prolonged by those of `next` that begin where they end.
@@ -322,7 +318,7 @@ impl SpanCursor {
         segment: &mut Segment<'_>,
         expected: u64,
     ) -> Result<Option<Self>, SearchError> {
-        let Some(spans) = Spans::open(&plan.node, plan.field, segment, expected)? else { return Ok(None) };
+        let Some(spans) = Spans::open(&plan.node, plan.field, segment, expected, 0)? else { return Ok(None) };
         let lengths = segment.lengths(plan.field)?;
         Ok(Some(Self { spans, lengths, plan: plan.clone(), candidates: Bits::empty(), buffer: Vec::new() }))
     }
@@ -353,7 +349,9 @@ impl SpanCursor {
                 left.each_pair(right, may_touch, |slot, left, right| add(slot, touching(left, right)))
             }
             Some((left, right, Some(distance))) => {
-                let may_be = |left: u64, right: u64| blur(left, distance) & right != 0;
+                // Prints of what is so near have the same bit or neighbouring ones.
+                let may_be =
+                    |left: u64, right: u64| (left | left.rotate_left(1) | left.rotate_right(1)) & right != 0;
                 left.each_pair(right, may_be, |slot, left, right| add(slot, close(left, right, distance)))
             }
             None => false,
@@ -412,8 +410,11 @@ mod tests {
             let mut out = Vec::new();
             near(&spans(&left), &spans(&right), distance, &mut Default::default(), &mut out);
             proptest::prop_assert_eq!(close(&left, &right, distance) as usize, out.len());
-            let print = |places: &[u32]| places.iter().fold(0_u64, |print, place| print | 1 << (place % 64));
-            if blur(print(&left), distance) & print(&right) == 0 {
+            let shift = shift_of(distance);
+            let print =
+                |places: &[u32]| places.iter().fold(0_u64, |print, place| print | 1 << ((place >> shift) % 64));
+            let (one, other) = (print(&left), print(&right));
+            if (one | one.rotate_left(1) | one.rotate_right(1)) & other == 0 {
                 proptest::prop_assert_eq!(out.len(), 0);
             }
             out.clear();

@@ -29,8 +29,8 @@ pub struct Silent {
     pub why: String,
 }
 
-/// Makes one answer of the nodes' own. `hidden` counts what each node hid and what was dropped here; a page that a node had
-/// no room to tell, and that the others' scores would hide, is not among them.
+/// Makes one answer of the nodes' own. `hidden` counts what each node hid and what was dropped here; a page that the others'
+/// scores would hide, but that its node had no room to tell or told as a copy of a better one, is not among them.
 pub fn merge(request: &Request, query: &Node, nodes: Vec<ShardResults>) -> Answer {
     let best = nodes.iter().map(|node| node.best).fold(0.0, f32::max);
     let floor = if request.all { 0.0 } else { best * HIDDEN_BELOW };
