@@ -12,6 +12,7 @@ use lycosa_cluster::{
 };
 use lycosa_engine::Config;
 use lycosa_engine::cluster::Briefing;
+use lycosa_types::CanonUrl;
 use tokio::runtime::Runtime;
 
 /// Threads for the node: its beats must not wait for pages.
@@ -138,6 +139,15 @@ impl Connection {
             }
             std::thread::sleep(LOOK_AGAIN);
         }
+    }
+
+    /// The seeds of a crawl; waits for the first.
+    pub fn seeds(&self, mut briefing: Briefing) -> Result<Vec<CanonUrl>> {
+        while briefing.seeds.is_empty() {
+            std::thread::sleep(LOOK_AGAIN);
+            briefing = self.wait()?.1;
+        }
+        Ok(briefing.seeds)
     }
 
     /// The settings of a crawl, if somebody made it.
