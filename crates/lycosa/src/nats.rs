@@ -1,20 +1,24 @@
 //! The way to a cluster: which NATS servers, as whom, which crawl.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use lycosa_cluster::node::{join, read_settings};
 use lycosa_cluster::{
-    Allocation, CrawlName, CrawlSettings, Credentials, LinkMode, NatsBus, NatsOptions, NodeId,
+    Allocation, BusError, CrawlName, CrawlSettings, Credentials, LinkMode, NatsBus, NatsOptions, NodeError,
+    NodeId,
 };
 use lycosa_engine::Config;
 use lycosa_engine::cluster::Briefing;
+use lycosa_types::CanonUrl;
 use tokio::runtime::Runtime;
 
 /// Threads for the node: its beats must not wait for pages.
 const THREADS: usize = 2;
+/// How long servers that do not answer are asked again when a command starts.
+const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// Where the password and the token are looked for, so that they stand on no command line.
 const PASSWORD: &str = "LYCOSA_NATS_PASSWORD";
@@ -92,7 +96,8 @@ impl NatsArgs {
         let options = self.options(url)?;
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
-        let bus = runtime.block_on(NatsBus::connect(&options, &crawl)).with_context(|| url.clone())?;
+        let connect = || Ok(runtime.block_on(NatsBus::connect(&options, &crawl))?);
+        let bus = patiently(connect).with_context(|| url.clone())?;
         Ok(Connection { runtime, bus, crawl })
     }
 }
@@ -105,7 +110,7 @@ impl Connection {
         allocation: Allocation,
         links: LinkMode,
     ) -> Result<(CrawlSettings, Briefing)> {
-        self.runtime.block_on(async {
+        let make = async || {
             if let Some(settings) = read_settings(&self.bus).await? {
                 return Ok((settings, Briefing::offer(&self.bus, config).await?));
             }
@@ -114,7 +119,8 @@ impl Connection {
             (settings.allocation, settings.links) = (allocation, links);
             let settings = join(&self.bus, &settings).await?;
             Ok((settings, Briefing::offer(&self.bus, config).await?))
-        })
+        };
+        patiently(|| self.runtime.block_on(make()))
     }
 
     /// The settings of a crawl that somebody made; waits for it.
@@ -135,14 +141,49 @@ impl Connection {
         }
     }
 
+    /// The seeds of a crawl; waits for the first.
+    pub fn seeds(&self, mut briefing: Briefing) -> Result<Vec<CanonUrl>> {
+        while briefing.seeds.is_empty() {
+            std::thread::sleep(LOOK_AGAIN);
+            briefing = self.wait()?.1;
+        }
+        Ok(briefing.seeds)
+    }
+
     /// The settings of a crawl, if somebody made it.
     pub fn look(&self) -> Result<Option<(CrawlSettings, Briefing)>> {
-        self.runtime.block_on(async {
+        let look = async || {
             let settings = read_settings(&self.bus).await?;
             let briefing = Briefing::read(&self.bus).await?;
             Ok(settings.zip(briefing))
-        })
+        };
+        patiently(|| self.runtime.block_on(look()))
     }
+}
+
+/// Tries again while the servers cannot answer: they may be starting, and those of a cluster elect their leaders first.
+pub fn patiently<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    let started = Instant::now();
+    let mut told = false;
+    loop {
+        match attempt() {
+            Err(error) if is_transient(&error) && started.elapsed() < PATIENCE => {
+                if !std::mem::replace(&mut told, true) {
+                    eprintln!("the NATS servers do not answer yet; waiting for them ({error})");
+                }
+                std::thread::sleep(LOOK_AGAIN);
+            }
+            ended => return ended,
+        }
+    }
+}
+
+fn is_transient(error: &anyhow::Error) -> bool {
+    let bus = match error.downcast_ref::<NodeError>() {
+        Some(NodeError::Bus(bus)) => Some(bus),
+        _ => error.downcast_ref::<BusError>(),
+    };
+    bus.is_some_and(BusError::is_transient)
 }
 
 /// This life of a node; named after the machine unless told otherwise.

@@ -98,8 +98,12 @@ pub fn run(workspace: &Workspace, args: &FiguresArgs) -> Result<()> {
     println!("takeover: {takeover_ms:?} ms");
     let [join_before_per_s, join_during_per_s, join_all_during_per_s] = stage.join()?;
     let command = format!(
-        "cargo xtask cluster --pages {} --hosts {} --latency-ms {} --concurrency {}",
-        args.pages, args.hosts, args.latency_ms, args.concurrency
+        "cargo xtask cluster --pages {} --hosts {} --latency-ms {} --concurrency {}{}",
+        args.pages,
+        args.hosts,
+        args.latency_ms,
+        args.concurrency,
+        if args.bin.is_some() { " --bin … (not the programs of a release)" } else { "" }
     );
     let figures = Figures {
         machine,

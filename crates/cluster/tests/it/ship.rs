@@ -176,3 +176,73 @@ async fn an_object_store_takes_up_where_an_upload_stopped() {
     let mut third = Shipper::open("s3://bucket/crawl", &options, &third).unwrap();
     assert!(matches!(third.ship(&path, "n1/a.warc.gz").await, Err(ShipError::Taken(_))));
 }
+
+/// A store that others wrote: `moto_server` of the PyPI distribution `moto[server]`, in the environment that `LYCOSA_VENV` names.
+struct Moto {
+    child: std::process::Child,
+    endpoint: String,
+}
+
+impl Moto {
+    fn start() -> Option<Self> {
+        let program = Path::new(&std::env::var_os("LYCOSA_VENV")?).join("bin/moto_server");
+        if !program.exists() {
+            eprintln!("skipped: {} is not there", program.display());
+            return None;
+        }
+        let port = crate::server::free_port();
+        let child = std::process::Command::new(program)
+            .args(["-H", "127.0.0.1", "-p", &port.to_string()])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let moto = Self { child, endpoint: format!("http://127.0.0.1:{port}") };
+        let started = std::time::Instant::now();
+        while moto.ask("PUT", "/bucket").is_none() {
+            assert!(started.elapsed().as_secs() < 60, "moto_server does not come up");
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        Some(moto)
+    }
+
+    /// The body of the answer to a request without one of its own.
+    fn ask(&self, method: &str, path: &str) -> Option<Vec<u8>> {
+        let address = self.endpoint.strip_prefix("http://")?;
+        let mut stream = TcpStream::connect(address).ok()?;
+        write!(stream, "{method} {path} HTTP/1.0\r\nHost: {address}\r\nContent-Length: 0\r\n\r\n").ok()?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok()?;
+        let at = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
+        answer.starts_with(b"HTTP/1.").then(|| answer.split_off(at + 4))
+    }
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test]
+async fn an_object_store_of_others_gets_every_byte() {
+    let Some(moto) = Moto::start() else { return };
+    let options = S3Options {
+        endpoint: Some(moto.endpoint.clone()),
+        region: Some("us-east-1".to_owned()),
+        key: Some(("id".to_owned(), "secret".to_owned())),
+        allow_http: true,
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let path = segment(dir.path(), 19 << 20);
+    let mut shipper = Shipper::open("s3://bucket/crawl", &options, &dir.path().join("work")).unwrap();
+    let safe = shipper.ship(&path, "n1/a.warc.gz").await.unwrap();
+    assert_eq!(moto.ask("GET", "/bucket/crawl/n1/a.warc.gz").unwrap(), std::fs::read(&path).unwrap());
+    // The same again from a node that knows nothing of it: by the checksum that lies there, nothing is sent or overwritten.
+    let mut again = Shipper::open("s3://bucket/crawl", &options, &dir.path().join("again")).unwrap();
+    assert_eq!(again.ship(&path, "n1/a.warc.gz").await.unwrap(), safe);
+    std::fs::write(&path, b"something else").unwrap();
+    let mut third = Shipper::open("s3://bucket/crawl", &options, &dir.path().join("third")).unwrap();
+    assert!(matches!(third.ship(&path, "n1/a.warc.gz").await, Err(ShipError::Taken(_))));
+}

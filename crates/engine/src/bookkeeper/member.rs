@@ -394,7 +394,7 @@ impl Bookkeeper {
             PartitionLoad {
                 partition: counts.partition,
                 epoch: counts.epoch,
-                weight: 1 + counts.waiting + pace.lately as u64,
+                weight: pace.weight(&counts),
                 // Until it is durable it may have to be done again.
                 idle: settled && counts.waiting == 0 && counts.leased == 0,
             }

@@ -5,6 +5,8 @@ use lycosa_frontier::PartitionCounts;
 /// What a partition is worth to the plan is what waits and what was fetched in about so many seconds: one whose links are
 /// followed as they are found has short queues however much it works.
 const LATELY_S: f64 = 60.0;
+/// Every partition is worth this much: a few pages more or less are no reason to move one.
+const AT_LEAST: u64 = 16;
 
 /// How much of a partition was fetched lately.
 #[derive(Clone, Copy)]
@@ -12,10 +14,15 @@ pub(super) struct Pace {
     pub epoch: u64,
     ended: u64,
     /// Requests of the last [`LATELY_S`] seconds, earlier ones fading out.
-    pub lately: f64,
+    lately: f64,
 }
 
 impl Pace {
+    /// What a partition is worth to the plan.
+    pub fn weight(&self, counts: &PartitionCounts) -> u64 {
+        AT_LEAST + counts.waiting + self.lately as u64
+    }
+
     pub fn after(before: Option<&Self>, counts: &PartitionCounts, passed_s: f64) -> Self {
         let (ended, lately) = before.map_or((0, 0.0), |pace| (pace.ended, pace.lately));
         let faded = lately * (-passed_s / LATELY_S).exp();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use lycosa_cluster::bus::{Bus, BusError, Keys, Watcher};
 use lycosa_cluster::exchange::Outbox;
-use lycosa_cluster::{CrawlSettings, Link, NodeId, OutboxLimits};
+use lycosa_cluster::{Allocation, CrawlSettings, Link, NodeId, OutboxLimits};
 use lycosa_types::{CanonUrl, UrlKey};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -136,6 +136,10 @@ pub async fn submit<B: Bus>(
     sender: &NodeId,
     seeds: &[CanonUrl],
 ) -> Result<(), BriefingError> {
+    if settings.allocation == Allocation::Independent {
+        // Every node reads them for itself; no partition has an owner.
+        return add_seeds(bus, seeds).await;
+    }
     if config.scope.kind != lycosa_frontier::ScopeKind::Any {
         add_seeds(bus, seeds).await?;
         sleep(HEAR_OF_SEEDS).await;

@@ -1,5 +1,5 @@
-//! A commit of a cluster's node: links are on the bus, what was found is in the logs, what was done is in the logs, and only
-//! then is any of it written here.
+//! A commit of a cluster's node: the ends of archive and edges are marked, links are on the bus, what was found is in the
+//! logs, what was done is in the logs, and only then is any of it written here.
 //!
 //! A page is done only after all its links are somewhere. So if a partition that links were found for was lost on the way,
 //! those links go to its new owner through the exchange before anything counts as done.
@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 
 use super::note::Note;
 use super::state::{PartitionStore, Share};
-use crate::committer::CommitError;
+use crate::committer::{CommitError, MARK_ARCHIVE_END, MARK_EDGES_END};
 
 /// Between two tries while a log is full.
 const LOG_FULL_PAUSE: Duration = Duration::from_millis(200);
@@ -77,6 +77,10 @@ impl NodeCommitter {
         for partition in stays.consumed.keys() {
             parts.entry(*partition).or_default();
         }
+        // What a log says is done must be in the archive after any crash, and the archive is cut at its mark then.
+        let is_end = |(name, _): &&Mark| [MARK_ARCHIVE_END, MARK_EDGES_END].contains(name);
+        let ends: Vec<Mark> = marks.iter().filter(is_end).cloned().collect();
+        self.state.store().commit_marks(&ends)?;
         let mut lost = BTreeSet::new();
         let mut positions: BTreeMap<PartitionId, Position> = BTreeMap::new();
         let mut commit = build(&parts, stays);

@@ -52,6 +52,17 @@ impl Store {
         Ok(batch.commit()?)
     }
 
+    /// Writes marks alone, durable when this returns.
+    pub fn commit_marks(&self, marks: &[Mark]) -> Result<(), StoreError> {
+        self.guarded(|| {
+            let mut batch = self.batch(marks.len());
+            for (name, value) in marks {
+                batch.insert(&self.meta, *name, value.as_slice());
+            }
+            Ok(batch.commit()?)
+        })
+    }
+
     pub(super) fn write_marks(&self, batch: &mut OwnedWriteBatch, changes: &Changes, marks: &[Mark]) {
         batch.insert(&self.meta, "sequence", changes.sequence.to_be_bytes().as_slice());
         for (name, value) in marks {

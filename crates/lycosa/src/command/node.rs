@@ -37,6 +37,8 @@ pub enum AllocationArg {
     Static,
     /// One after the other: whoever is idle takes the next
     Dynamic,
+    /// Not at all: every node crawls from all seeds for itself, and pages may be fetched by several
+    Independent,
 }
 
 /// What becomes of links to partitions of other nodes.
@@ -54,6 +56,7 @@ impl From<AllocationArg> for Allocation {
         match allocation {
             AllocationArg::Static => Self::Static,
             AllocationArg::Dynamic => Self::Dynamic,
+            AllocationArg::Independent => Self::Independent,
         }
     }
 }
@@ -124,9 +127,13 @@ pub fn take_part(
     node.capacity = part.capacity;
     node.candidate = !part.no_coordinate;
     node.ends = !config.refresh.continuous;
-    let (bus, runtime) = (connection.bus.clone(), connection.runtime.handle().clone());
-    let joining = Joining { bus, node, runtime, seeds: briefing.seeds };
-    let crawl = Crawl::join(layout.clone(), config, joining)?;
+    let crawl = if node.settings.allocation == Allocation::Independent {
+        // The cluster gives settings and seeds; everything else happens here.
+        Crawl::open(layout.clone(), config, &connection.seeds(briefing)?)?
+    } else {
+        let (bus, runtime) = (connection.bus.clone(), connection.runtime.handle().clone());
+        Crawl::join(layout.clone(), config, Joining { bus, node, runtime, seeds: briefing.seeds })?
+    };
     let end = run_watched(crawl, layout, loudness)?;
     let mut out = stdout();
     if json {

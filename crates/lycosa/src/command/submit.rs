@@ -13,7 +13,7 @@ use lycosa_types::CanonUrl;
 use super::seeds;
 use crate::exit::Exit;
 use crate::figures::plural;
-use crate::nats::{Connection, NatsArgs, node_id};
+use crate::nats::{Connection, NatsArgs, node_id, patiently};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,10 +45,12 @@ pub fn to_cluster(
     seeds: &[CanonUrl],
 ) -> Result<()> {
     let sender = node_id(Some("submit"))?;
-    connection.runtime.block_on(async {
+    // Seeds that arrive twice are taken in once.
+    let submit = async || {
         briefing::submit(&connection.bus, settings, config, &sender, seeds).await?;
         Ok(reopen(&connection.bus).await?)
-    })
+    };
+    patiently(|| connection.runtime.block_on(submit()))
 }
 
 pub fn run(args: SubmitArgs) -> Result<Exit> {

@@ -37,8 +37,13 @@ impl Cluster {
 
     /// Makes the crawl and takes part in it.
     fn crawl(&self, name: &str, delay: &str) -> Child {
+        self.crawl_with(name, delay, &[])
+    }
+
+    fn crawl_with(&self, name: &str, delay: &str, options: &[&str]) -> Child {
         let seed = self.site.seed();
         let mut more = vec!["--scope", "any", "--ip-delay", "0", "--delay", delay];
+        more.extend(options);
         more.extend(["--set", "politeness.retry_ms=50", "--set", "partitions.count=16"]);
         more.extend(self.site.net());
         self.spawn(name, &["crawl", &seed], &more)
@@ -142,4 +147,19 @@ fn a_machine_that_is_asked_to_stop_hands_over() {
     finish(a).expect_code(0);
     assert_eq!(cluster.fetched(&["a"]), cluster.expected());
     assert_eq!(cluster.repeats(), Vec::new());
+}
+
+/// Every machine for itself: both have all pages, and all pages were asked for twice.
+#[test]
+fn independent_machines_share_nothing_but_the_order_to_crawl() {
+    let Some(cluster) = Cluster::start(WorldConfig::clean(55, 10, 100)) else { return };
+    let a = cluster.crawl_with("a", "5ms", &["--allocation", "independent"]);
+    let b = cluster.node("b");
+    finish(a).expect_code(0);
+    finish(b).expect_code(0);
+    for node in ["a", "b"] {
+        assert_eq!(cluster.fetched(&[node]), cluster.expected());
+    }
+    assert!(cluster.repeats().iter().all(|(_, count)| *count == 2));
+    assert!(cluster.repeats().len() >= cluster.expected().len());
 }
