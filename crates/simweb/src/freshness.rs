@@ -136,7 +136,8 @@ mod tests {
                 CopyState::Stale { since_ms, .. } => {
                     // It may have changed while it was away and is back.
                     let before = world.copy_at(page, taken, since_ms - 1);
-                    prop_assert!(before.is_fresh() || matches!(before, CopyState::Gone { .. }));
+                    let was_away = matches!(before, CopyState::Gone { .. });
+                    prop_assert!(before.is_fresh() || was_away);
                     prop_assert!(world.version_at(page, since_ms) > world.version_at(page, taken));
                 }
                 CopyState::Gone { since_ms } | CopyState::Moved { since_ms } | CopyState::Back { since_ms } => {
