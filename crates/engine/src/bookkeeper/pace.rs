@@ -6,7 +6,7 @@ use lycosa_frontier::PartitionCounts;
 /// followed as they are found has short queues however much it works.
 const LATELY_S: f64 = 60.0;
 /// Every partition is worth this much: a few pages more or less are no reason to move one.
-const AT_LEAST: u64 = 16;
+const AT_LEAST: u64 = 4;
 
 /// How much of a partition was fetched lately.
 #[derive(Clone, Copy)]
