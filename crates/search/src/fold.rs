@@ -40,7 +40,7 @@ pub fn fold_into(word: &str, out: &mut String) {
 }
 
 fn is_latin_or_greek(c: char) -> bool {
-    matches!(c, 'a'..='z' | '\u{e0}'..='\u{24f}' | '\u{370}'..='\u{3ff}')
+    matches!(c, 'a'..='z' | '\u{df}'..='\u{24f}' | '\u{370}'..='\u{3ff}')
 }
 
 #[cfg(test)]
@@ -58,6 +58,7 @@ mod tests {
         assert_eq!(fold("Café"), "cafe");
         assert_eq!(fold("CAFE\u{301}"), "cafe");
         assert_eq!(fold("Straße"), "strasse");
+        assert_eq!(fold("ß\u{301}"), "ss");
         assert_eq!(fold("İstanbul"), "istanbul");
         assert_eq!(fold("Ｆｕｌｌ"), "full");
         assert_eq!(fold("Άθήνας"), "αθηνασ");
