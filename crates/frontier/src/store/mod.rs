@@ -78,7 +78,7 @@ pub struct Changes {
     pub known: Vec<(PartitionId, u64)>,
     /// Entries that wait again after a failed try.
     pub retried: Vec<(HostSlot, Entry)>,
-    /// Entries whose rank changed while they waited.
+    /// Entries whose place on disk changed while they waited.
     pub moved: HashMap<UrlKey, Moved>,
     /// Courses that changed after their visit was handed over.
     pub amended: HashMap<UrlId, Amendment>,
