@@ -7,6 +7,7 @@ use lycosa_fetch::{Cidr, FetchOptions, NetGuard, Overrides, PoolLimits, SharedOp
 use lycosa_frontier::trap::TrapRules;
 use lycosa_frontier::{FrontierOptions, Order, Politeness, Revisits, ScopeKind, ScopeOptions};
 use lycosa_types::{CanonRules, Granularity, Partitioner};
+use nix::sys::resource::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
 mod fetch;
@@ -19,8 +20,13 @@ pub use focus::FocusConfig;
 pub use judging::{JudgingConfig, MinutiaHash, NearMethod};
 pub use refresh::RefreshConfig;
 
-/// Connections that are kept open, all workers together, where few requests are under way at a time.
-const IDLE_CONNECTIONS: usize = 512;
+/// Connections that are kept open, all workers together, where few requests are under way at a time: a crawl that goes
+/// from host to host by importance comes back to each, and a new connection costs more than a page. An idle one
+/// has no buffers.
+const IDLE_CONNECTIONS: usize = 4096;
+
+/// Of the files the process may have open, connections take at most one part in so many.
+const CONNECTIONS_OF_FILES: u64 = 2;
 
 /// `lycosa.toml` with every key, its meaning and its default.
 pub const TEMPLATE: &str = include_str!("lycosa.toml");
@@ -308,25 +314,26 @@ impl Config {
             obey_robots: self.robots.obey,
             max_queries_per_path: self.traps.max_queries_per_path,
             // An entry takes some 300 bytes with its URL.
-            max_entries_in_memory: budget / 4 / 300,
+            max_entries_in_memory: budget / 16 / 300,
             // A host takes some 1000 bytes with its rules and first URL.
             max_hosts_in_memory: budget / 8 / 1000,
-            seen_bytes: budget / 4,
+            // Eight bytes a URL, and room: 2 GiB hold 100 million.
+            seen_bytes: budget / 2,
             revisits: if self.refresh.continuous { Revisits::Due } else { Revisits::Off },
             refresh_share: self.refresh.share,
             // A URL that can move takes some 50 bytes.
-            max_tracked: budget / 8 / 50,
+            max_tracked: budget / 16 / 50,
         }
     }
 
     /// Memory for the state store's caches and write buffers.
     pub fn store_bytes(&self) -> u64 {
-        (self.memory.budget_mib << 20) / 4
+        (self.memory.budget_mib << 20) / 8
     }
 
     /// Memory for what the orders that follow links know about URLs.
     pub fn prospects_bytes(&self) -> usize {
-        ((self.memory.budget_mib << 20) / 8) as usize
+        ((self.memory.budget_mib << 20) / 16) as usize
     }
 
     /// Memory for the content-seen table.
@@ -353,7 +360,7 @@ impl Config {
             limits: self.fetch.limits(),
             // Idle connections of other hosts are kept beside the busy ones.
             pool: PoolLimits {
-                connections: share.saturating_mul(2).max(IDLE_CONNECTIONS / self.workers()).max(64),
+                connections: share.saturating_mul(2).max(idle_connections() / self.workers()).max(64),
                 idle_per_origin: (self.politeness.per_host as usize).max(2),
                 ..PoolLimits::default()
             },
@@ -378,6 +385,12 @@ impl Config {
         options.tls.http2 = self.fetch.http2;
         Ok(options)
     }
+}
+
+/// As many as the system lets the process have.
+fn idle_connections() -> usize {
+    let files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
+    IDLE_CONNECTIONS.min(usize::try_from(files / CONNECTIONS_OF_FILES).unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]

@@ -150,17 +150,23 @@ impl Prospects {
         self.stale.extend(frontier.take_loaded());
         self.stale.sort_unstable();
         self.stale.dedup();
-        for low in self.stale.drain(..) {
-            let Some(known) = online.get(low) else { continue };
+        let known = self.stale.drain(..).filter_map(|low| {
+            let known = online.get(low).filter(|known| !known.fetched)?;
             let counts =
                 Signals { importance: known.importance, backlinks: known.in_links, ..Signals::default() };
-            match &self.forward {
-                Some(forward) => frontier.reorder_by(low, |waiting| Signals {
-                    forward_links: forward.estimate(waiting),
-                    ..counts
-                })?,
-                None => frontier.reorder(low, &counts)?,
-            };
+            Some((low, counts))
+        });
+        match &self.forward {
+            Some(forward) => {
+                for (low, counts) in known {
+                    let signals =
+                        |waiting: &str| Signals { forward_links: forward.estimate(waiting), ..counts };
+                    frontier.reorder_by(low, signals)?;
+                }
+            }
+            None => {
+                frontier.reorder(known)?;
+            }
         }
         Ok(())
     }

@@ -35,6 +35,9 @@ use crate::store::{Changes, HostSlot, RulesRecord, Store, StoreError};
 /// Fingerprints made known on disk in one go, when a crawl is opened with a smaller seen-set than it had.
 const MAX_BEYOND: usize = 1 << 16;
 
+/// Fingerprints whose places in the seen-set are asked of memory together.
+const TOUCHED_AT_ONCE: usize = 32;
+
 /// Settings of a frontier.
 #[derive(Clone, Debug)]
 pub struct FrontierOptions {
@@ -322,12 +325,17 @@ impl Frontier {
     fn fill_seen(&mut self, store: &Store) -> Result<(), StoreError> {
         self.seen.reserve(store.seen_at_least());
         let mut beyond = Vec::new();
-        store.each_seen(|print, known| {
-            if self.seen.insert_print(print) == Seen::Unknown && !known {
-                beyond.push(print);
-            }
-            if beyond.len() >= MAX_BEYOND {
-                store.add_known(&std::mem::take(&mut beyond))?;
+        store.each_seen(|prints, known| {
+            for few in prints.chunks(TOUCHED_AT_ONCE) {
+                self.seen.touch(few.iter().map(|print| u64::from_be_bytes(*print)));
+                for print in few.iter().map(|print| u64::from_be_bytes(*print)) {
+                    if self.seen.insert_print(print) == Seen::Unknown && !known {
+                        beyond.push(print);
+                    }
+                }
+                if beyond.len() >= MAX_BEYOND {
+                    store.add_known(&std::mem::take(&mut beyond))?;
+                }
             }
             Ok(())
         })?;

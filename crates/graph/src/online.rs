@@ -191,7 +191,15 @@ impl OnlineImportance {
         moved: &mut Vec<Moved>,
     ) {
         let targets = targets.filter(|(target, _)| *target != page);
-        let total: f32 = targets.clone().map(|(_, weight)| weight).sum();
+        // The table is larger than any cache: its slots are read here all at once, so that paying does not wait for
+        // memory link by link.
+        let (mut total, mut touched) = (0.0, 0);
+        for (url, weight) in targets.clone() {
+            let hash = self.hash(url);
+            touched ^= self.parts[part_of(hash)].touch(hash);
+            total += weight;
+        }
+        std::hint::black_box(touched);
         if total <= 0.0 {
             return;
         }

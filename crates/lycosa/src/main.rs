@@ -21,6 +21,7 @@ mod known_url;
 mod lines;
 mod link_graph;
 mod nats;
+mod open_files;
 mod output;
 mod plot;
 mod signals;
@@ -94,9 +95,15 @@ enum Command {
     Demo(command::demo::DemoArgs),
 }
 
+/// Pages, links and records are many small allocations on several threads: this allocator takes a few per cent less time
+/// than the system's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     let cli = Cli::parse();
     start_log(cli.verbose);
+    open_files::raise();
     let result = match cli.command {
         Command::Crawl(args) => command::crawl::run(*args),
         Command::Refresh(args) => command::refresh::run(*args),

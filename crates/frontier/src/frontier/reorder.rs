@@ -23,17 +23,30 @@ pub(super) struct Standing {
 }
 
 impl Frontier {
-    /// More is known about the URL whose key ends in `low`. If it waits and its rank changes enough, it moves. URLs that are
-    /// leased, done, or beyond [`crate::FrontierOptions::max_tracked`] stay as they are. Returns whether it moved.
-    pub fn reorder(&mut self, low: u64, signals: &Signals) -> Result<bool, StoreError> {
-        let Some(&Standing { rank, .. }) = self.tracked.get(&low) else { return Ok(false) };
+    /// More is known about the URLs whose keys end in these. Those that wait and whose rank changes enough, move. URLs that
+    /// are leased, done, or beyond [`crate::FrontierOptions::max_tracked`] stay as they are. Returns how many moved.
+    pub fn reorder(
+        &mut self,
+        known: impl IntoIterator<Item = (u64, Signals)>,
+    ) -> Result<usize, StoreError> {
         let order = self.options.order;
-        // No order under which URLs move looks at the URL itself.
-        let new = order.rank("", signals, order.sequence_of(rank));
-        if new.priority.abs_diff(rank.priority) < order.least_move() {
-            return Ok(false);
+        // Most stay. To find those that do not is little work for each, but each waits for memory: a loop that does nothing
+        // else lets many wait at once.
+        let moves: Vec<(u64, Signals)> = known
+            .into_iter()
+            .filter(|(low, signals)| {
+                self.tracked.get(low).is_some_and(|&Standing { rank, .. }| {
+                    // No order under which URLs move looks at the URL itself.
+                    let new = order.rank("", signals, order.sequence_of(rank));
+                    new.priority.abs_diff(rank.priority) >= order.least_move()
+                })
+            })
+            .collect();
+        let mut moved = 0;
+        for (low, signals) in moves {
+            moved += usize::from(self.reorder_by(low, |_| signals)?);
         }
-        self.reorder_by(low, |_| *signals)
+        Ok(moved)
     }
 
     /// The same, but a URL never falls back.

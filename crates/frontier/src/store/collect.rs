@@ -91,7 +91,11 @@ impl Store {
     ) -> Result<(), StoreError> {
         // Each key once: what is amended in the batch of its own visit is written as it stands last.
         let mut amended_here: HashSet<UrlId> = HashSet::default();
-        for visit in done {
+        let mut removed: Vec<[u8; 22]> = Vec::with_capacity(done.len());
+        // In key order, as above.
+        let mut ended: Vec<&Done> = done.iter().collect();
+        ended.sort_by_key(|visit| (visit.slot.partition, visit.key));
+        for visit in ended {
             let id = UrlId { partition: visit.slot.partition, key: visit.key };
             sink.put(Step::Done, Space::Urls, &id.to_bytes(), codec::encode_url(&visit.record)?);
             if let Some(signatures) = &visit.signatures {
@@ -110,8 +114,12 @@ impl Store {
             }
             // Where it stood at the last commit, if it moved since and ended there.
             if changes.moved.get(&visit.key).and_then(|moved| moved.from) != Some(visit.rank) {
-                sink.remove(Step::Done, Space::Queue, &keys::queue(visit.slot, visit.rank));
+                removed.push(keys::queue(visit.slot, visit.rank));
             }
+        }
+        removed.sort_unstable();
+        for key in removed {
+            sink.remove(Step::Done, Space::Queue, &key);
         }
         for (id, amendment) in &changes.amended {
             if !amended_here.contains(id) {

@@ -52,10 +52,11 @@ impl Store {
         (self.seen.disk_space() / 8) as usize
     }
 
-    /// Hands the fingerprint of every known URL to `each`, and whether [`Self::knows`] would find it.
+    /// Hands the fingerprints of all known URLs to `each`, many at a time and each as eight bytes, the highest first,
+    /// and whether [`Self::knows`] would find them.
     pub fn each_seen(
         &self,
-        mut each: impl FnMut(u64, bool) -> Result<(), StoreError>,
+        mut each: impl FnMut(&[[u8; 8]], bool) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         for guard in self.seen.iter() {
             let (key, prints) = guard.into_inner()?;
@@ -63,10 +64,7 @@ impl Store {
             if !rest.is_empty() {
                 return Err(StoreError::Damaged("list of known URLs"));
             }
-            let known = key.last() == Some(&KNOWN);
-            for print in prints {
-                each(u64::from_be_bytes(*print), known)?;
-            }
+            each(prints, key.last() == Some(&KNOWN))?;
         }
         Ok(())
     }

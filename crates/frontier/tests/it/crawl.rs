@@ -182,7 +182,7 @@ impl Run {
                                 depth: 0,
                             };
                             self.moves +=
-                                u32::from(frontier.reorder(self.web.url(m).key().low(), &signals).unwrap());
+                                frontier.reorder([(self.web.url(m).key().low(), signals)]).unwrap() as u32;
                         }
                     }
                     let end = PageEnd {
@@ -251,8 +251,8 @@ fn check_final(run: &Run, store: &Store, may_repeat: u32) {
     }
     // The list of known URLs names each of them once.
     let mut listed = Vec::new();
-    let list = |print, _| {
-        listed.push(print);
+    let list = |prints: &[[u8; 8]], _| {
+        listed.extend(prints.iter().map(|print| u64::from_be_bytes(*print)));
         Ok(())
     };
     store.each_seen(list).unwrap();

@@ -88,6 +88,12 @@ impl Table {
         slot.is_used().then(|| slot.known())
     }
 
+    /// Reads the slot where the search for a URL begins, whatever it holds: see [`super::OnlineImportance`]'s `hand_on`.
+    pub fn touch(&self, hash: u64) -> u32 {
+        let slot = hash as usize & self.slots.len().wrapping_sub(1);
+        self.slots.get(slot).map_or(0, |slot| slot.links)
+    }
+
     /// The place of a URL and whether it is new here. What has to go for it is added to `forgotten`.
     fn place(&mut self, url: u64, hash: u64, forgotten: &mut u64) -> (usize, bool) {
         // One slot in eight stays free, so that probes end soon and always.
