@@ -103,8 +103,9 @@ impl Asking for NatsBus {
     async fn listen(&self, kind: &str, node: &str) -> Result<NatsListener, BusError> {
         let client = self.client();
         let questions = client.subscribe(self.subject_of_node(node, kind)).await.map_err(unavailable)?;
-        // Whoever is told that this node listens may ask at once.
-        client.flush().await.map_err(unavailable)?;
+        // A server takes in what comes over one connection in order: when it has answered, it knows of the subscription, and
+        // whoever is told of this node may ask at once.
+        self.get(kind).await?;
         Ok(NatsListener { client, questions })
     }
 

@@ -269,3 +269,88 @@ pub async fn search<B: Asking>(bus: &B, request: &Request, within: Duration) -> 
     }
     Ok(joint)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lycosa_cluster::bus::Bus;
+    use lycosa_cluster::bus::memory::{Chances, Link};
+    use lycosa_cluster::{MemoryBus, MemoryServer};
+    use lycosa_search::{Change, Indexer, Mark, PageDoc, PageKey};
+    use std::path::Path;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn put(dir: &Path, keys: std::ops::Range<u8>) {
+        let mut indexer = Indexer::open(dir).unwrap();
+        for key in keys {
+            let mut page = PageDoc::new(format!("http://a.test/{key}"), PageKey([key; 16]));
+            page.text = "spider web".to_owned();
+            indexer.apply(Change::Put(Box::new(page))).unwrap();
+        }
+        indexer.commit(Mark::default()).unwrap();
+        indexer.finish().unwrap();
+    }
+
+    async fn total(bus: &MemoryBus) -> u64 {
+        search(bus, &Request::new("web"), LONG).await.unwrap().answer.total
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn indexes_are_asked_as_they_grow_and_missed_when_they_go() {
+        let server = Arc::new(MemoryServer::new(1, Chances::default()));
+        let connect = || MemoryBus::new(Arc::clone(&server), Arc::new(Link::default()));
+        let bus = connect();
+        let request = Request::new("web");
+        assert!(matches!(search(&bus, &request, LONG).await, Err(AskingError::NoNodes)));
+        let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        put(a.path(), 0..3);
+        let serve = |name: &str, dir: &Path| {
+            Answering::start(connect(), &Handle::current(), name.to_owned(), dir.to_owned())
+        };
+        let (one, _two) = (serve("a", a.path()), serve("b", b.path()));
+        while nodes(&bus).await.unwrap().len() < 2 {
+            sleep(Duration::from_millis(10)).await;
+        }
+        // The second has no index yet, and says so.
+        let joint = search(&bus, &request, LONG).await.unwrap();
+        assert_eq!((joint.answer.total, joint.answered), (3, vec!["a".to_owned()]));
+        assert!(
+            joint.silent[0].node == "b" && joint.silent[0].why.contains("no index"),
+            "{:?}",
+            joint.silent
+        );
+        put(b.path(), 3..5);
+        assert_eq!(total(&bus).await, 5);
+        // What is committed later is seen, without anybody starting anew.
+        put(a.path(), 10..14);
+        while total(&bus).await < 9 {
+            sleep(Duration::from_millis(50)).await;
+        }
+        drop(one);
+        let gone = loop {
+            let joint = search(&bus, &request, LONG).await.unwrap();
+            if !joint.silent.is_empty() {
+                break joint;
+            }
+            sleep(Duration::from_millis(10)).await;
+        };
+        assert_eq!((gone.answer.total, gone.silent[0].node.as_str()), (2, "a"));
+        assert!(gone.silent[0].why.contains("--serve"));
+        forget(&bus, "a").await.unwrap();
+        assert!(matches!(forget(&bus, "a").await, Err(AskingError::Unknown(..))));
+        assert_eq!(nodes(&bus).await.unwrap(), ["b"]);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_no_name_is_asked_nothing() {
+        let server = Arc::new(MemoryServer::new(1, Chances::default()));
+        let bus = MemoryBus::new(server, Arc::new(Link::default()));
+        for list in ["nonsense", "[\"*\", \"a.b\", \">\", \"\", \"ok\"]"] {
+            bus.put(NODES_KEY, Bytes::from(list)).await.unwrap();
+        }
+        assert_eq!(nodes(&bus).await.unwrap(), ["ok"]);
+        let mut full: Vec<String> = (0..MAX_NODES).map(|number| format!("n{number}")).collect();
+        assert!(add(&mut full, "one-more").is_err() && !add(&mut full, "n7").unwrap());
+    }
+}
