@@ -2,8 +2,8 @@
 
 `table.py CRAWL [LYCOSA [QUERIES]]`: reads every page with `lycosa export`, finds out by stemmers of its own (snowballstemmer, from
 PyPI) and a plain scan which pages each query is meant to find, and has `lycosa eval` measure the answers. A page is meant
-to be found by a word if it has a form of it in its own language, in its text (all of it, or what it is about), title, headings, address, author or the texts of
-links to it. The kinds are those of the table in the paper; QUERIES of each are asked (40)."""
+to be found by a word if it has a form of it in its own language, in its text (all of it, or what it is about), title, headings,
+address, author or the texts of links to it. The kinds are those of the table in the paper; QUERIES of each are asked (40)."""
 
 import collections
 import json

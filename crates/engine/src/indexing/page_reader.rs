@@ -124,15 +124,17 @@ fn rest_of(text: &str, main: &str) -> String {
         *known.entry(line.trim()).or_default() += 1;
     }
     let mut rest = String::new();
+    let mut is_cut = false;
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         match known.get_mut(line) {
             Some(count) if *count > 0 => {
                 *count -= 1;
-                if !rest.is_empty() && !rest.ends_with("\n\n") {
-                    rest.push('\n');
-                }
+                is_cut = !rest.is_empty();
             }
             _ => {
+                if std::mem::take(&mut is_cut) {
+                    rest.push('\n');
+                }
                 rest.push_str(line);
                 rest.push('\n');
             }

@@ -78,6 +78,15 @@ impl Cluster {
         self.spawn(&["crawl", &seed], name, &more)
     }
 
+    /// Every node reports when its crawl is over.
+    fn wait_for_the_end(&self, nodes: &[&str]) {
+        let started = Instant::now();
+        while nodes.iter().any(|name| !self.site.dir.path().join(name).join("report.json").exists()) {
+            assert!(started.elapsed() < PATIENCE, "the crawls do not end");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
     fn search(&self, query: &str, more: &[&str]) -> Run {
         let mut args = vec!["search", query, "--nats", &self.url, "--crawl", "test"];
         args.extend(more);
@@ -174,6 +183,7 @@ fn a_cluster_is_searched_like_one_index() {
     assert!(cluster.search(one, &["--offset", "195"]).expect_code(1).err.contains("at most 200"));
 
     // A node that is stopped is named, and the others' pages are told.
+    cluster.wait_for_the_end(&["a", "b"]);
     b.signal("-STOP");
     let some = cluster.ask(ALL, &["--timeout", "1500ms"]);
     assert_eq!((names(&some["answered"]), &some["silent"][0]["node"]), (vec!["a"], &Value::from("b")));
@@ -231,12 +241,7 @@ fn pages_that_two_nodes_have_are_told_once() {
     let Some(cluster) = Cluster::start(WorldConfig::clean(62, 5, 60)) else { return };
     let _a = cluster.crawl("a", &["--allocation", "independent"]);
     let _b = cluster.spawn(&["node"], "b", &["--node", "b", "--serve", "--quiet"]);
-    let is_done = |name: &str| std::path::Path::new(&cluster.dir(name)).join("report.json").exists();
-    let started = Instant::now();
-    while !(is_done("a") && is_done("b")) {
-        assert!(started.elapsed() < PATIENCE, "the crawls do not end");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    cluster.wait_for_the_end(&["a", "b"]);
     let everything = indexed(&cluster.dir("a"));
     assert_eq!(everything, indexed(&cluster.dir("b")));
     let total = everything.len() as u64;

@@ -26,7 +26,8 @@ impl<'p> Positions<'p> {
         Self { sums, len: len.min(sums.len().saturating_sub(LANES)), base }
     }
 
-    pub fn len(self) -> usize {
+    /// How many there are.
+    pub fn count_all(self) -> usize {
         self.len
     }
 
@@ -142,7 +143,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_not_read() {
         let short = [1, 2, 3];
-        assert_eq!(Positions::new(&short, 3, 0).len(), 0, "nothing lies behind");
+        assert_eq!(Positions::new(&short, 3, 0).count_all(), 0, "nothing lies behind");
         assert_eq!(Positions::default().touching(Positions::default()), 0);
     }
 }

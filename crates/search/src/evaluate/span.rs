@@ -142,7 +142,7 @@ impl Spans {
     /// The number of spans in a page.
     fn count(&mut self, start: DocId, slot: usize, spans: &mut Vec<Span>) -> u32 {
         match self {
-            Self::Terms(places) => places.of(start, slot).len() as u32,
+            Self::Terms(places) => places.of(start, slot).count_all() as u32,
             Self::Phrase { parts, .. } if matches!(parts.as_slice(), [Self::Terms(_), Self::Terms(_)]) => {
                 let [Self::Terms(left), Self::Terms(right)] = parts.as_mut_slice() else { return 0 };
                 left.of(start, slot).touching(right.of(start, slot))
