@@ -32,6 +32,7 @@ pub mod ship;
 pub mod termination;
 pub mod wire;
 
+pub use bus::asking::{AskError, Asking, Listener, Question};
 pub use bus::memory::{MemoryBus, MemoryServer};
 pub use bus::nats::{Credentials, NatsBus, NatsOptions};
 pub use bus::{Bus, BusError};

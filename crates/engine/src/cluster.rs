@@ -6,6 +6,7 @@
 //! | [`state`] | the store as the cluster sees it: partitions with positions |
 //! | [`commit`] | a commit that goes to the logs of partitions first, then to disk |
 //! | [`note`] | what travels with a link besides its URL |
+//! | [`answering`] | questions to the nodes' indexes, and their answers |
 //! | [`archive_number`] | whose archive a page lies in |
 //! | [`custody`] | which archived pages are safe, and which are lost with a node |
 //! | [`briefing`] | what all nodes must know before they crawl: settings and seeds |
@@ -13,6 +14,7 @@
 //! Content-seen and near-duplicate tables are per node: two nodes that fetch the same content under different hosts do
 //! not learn of each other's.
 
+pub mod answering;
 pub mod archive_number;
 pub mod briefing;
 pub mod commit;
@@ -21,6 +23,7 @@ pub mod note;
 pub mod seat;
 pub mod state;
 
+pub use answering::{Answering, AskingError};
 pub use briefing::{Briefing, BriefingError};
 pub use commit::{NodeCommitter, Stays};
 pub use seat::{Joining, Seat};

@@ -2,6 +2,8 @@
 
 mod member;
 
+pub(crate) use member::own_archive;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};

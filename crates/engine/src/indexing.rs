@@ -17,10 +17,12 @@ pub mod mark;
 pub mod page_reader;
 pub mod walk;
 
-use lycosa_frontier::StoreError;
+use lycosa_frontier::{Store, StoreError};
 use lycosa_search::SearchError;
 use lycosa_types::{ArchiveSpan, Digest, Outcome, UrlId, UrlRecord, VisitFacts};
 
+use crate::cluster::archive_number::archive_of;
+use crate::crawl::own_archive;
 use crate::reader::{CrawlReader, ReaderError};
 
 pub use follower::{Followed, Follower};
@@ -56,14 +58,28 @@ pub struct Importance<'r> {
 pub enum Place<'r> {
     /// The page belongs into it, as it lies here in the archive.
     Page(&'r VisitFacts, ArchiveSpan),
-    /// Nothing of it belongs there.
+    /// Nothing of it belongs there: there is no such page, or it lies in another node's archive and index.
     Nothing,
     /// The last visit failed and may succeed again: what is there stays.
     Unknown,
 }
 
+/// The archive on this machine's disk. In a cluster a record may name a page in another node's, which is in that node's index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnArchive(u32);
+
+impl OwnArchive {
+    pub fn of(store: &Store) -> Result<Self, StoreError> {
+        Ok(Self(own_archive(store)?.unwrap_or(0)))
+    }
+
+    pub fn has(self, span: ArchiveSpan) -> bool {
+        archive_of(span.segment) == self.0
+    }
+}
+
 /// What a record means for the index.
-pub fn place_of(record: &UrlRecord) -> Place<'_> {
+pub fn place_of(record: &UrlRecord, own: OwnArchive) -> Place<'_> {
     match &record.outcome {
         Some(Outcome::Fetched { .. } | Outcome::NotModified) => {}
         Some(Outcome::Failed(_)) | None => return Place::Unknown,
@@ -74,8 +90,8 @@ pub fn place_of(record: &UrlRecord) -> Place<'_> {
     let is_page = |facts: &&VisitFacts| !facts.noindex && is_page(&record.url, &facts.content_type);
     let page = record.visit.as_ref().filter(is_page);
     match page.and_then(|facts| facts.archived.map(|span| (facts, span))) {
-        Some((facts, span)) => Place::Page(facts, span),
-        None => Place::Nothing,
+        Some((facts, span)) if own.has(span) => Place::Page(facts, span),
+        _ => Place::Nothing,
     }
 }
 
@@ -140,11 +156,13 @@ mod tests {
         let facts =
             VisitFacts { archived: Some(span), content_type: "text/html".into(), ..Default::default() };
         let fetched = || Some(Outcome::Fetched { status: 200 });
-        assert!(matches!(place_of(&record(fetched(), facts.clone())), Place::Page(_, _)));
+        assert!(matches!(place_of(&record(fetched(), facts.clone()), OwnArchive(0)), Place::Page(_, _)));
+        let elsewhere = record(fetched(), facts.clone());
+        assert!(matches!(place_of(&elsewhere, OwnArchive(2)), Place::Nothing), "another node has it");
         let silent = VisitFacts { noindex: true, ..facts.clone() };
-        assert!(matches!(place_of(&record(fetched(), silent)), Place::Nothing));
+        assert!(matches!(place_of(&record(fetched(), silent), OwnArchive(0)), Place::Nothing));
         let style = VisitFacts { content_type: "text/css".into(), ..facts.clone() };
-        assert!(matches!(place_of(&record(fetched(), style)), Place::Nothing));
+        assert!(matches!(place_of(&record(fetched(), style), OwnArchive(0)), Place::Nothing));
         for (url, content_type) in [
             ("http://example.org/robots.txt", "text/plain"),
             ("http://example.org/sitemap.xml", "text/html"),
@@ -155,14 +173,14 @@ mod tests {
             let listed = VisitFacts { content_type: content_type.into(), ..facts.clone() };
             let mut listed = record(fetched(), listed);
             listed.url = url.to_owned();
-            assert!(matches!(place_of(&listed), Place::Nothing), "{url} {content_type}");
+            assert!(matches!(place_of(&listed, OwnArchive(0)), Place::Nothing), "{url} {content_type}");
         }
         let strict = VisitFacts { content_type: "application/xhtml+xml".into(), ..facts.clone() };
-        assert!(matches!(place_of(&record(fetched(), strict)), Place::Page(_, _)));
+        assert!(matches!(place_of(&record(fetched(), strict), OwnArchive(0)), Place::Page(_, _)));
         let gone = record(Some(Outcome::Missing { status: 410 }), facts.clone());
-        assert!(matches!(place_of(&gone), Place::Nothing));
+        assert!(matches!(place_of(&gone, OwnArchive(0)), Place::Nothing));
         let failed = record(Some(Outcome::Failed(Failure::DnsError)), facts.clone());
-        assert!(matches!(place_of(&failed), Place::Unknown));
-        assert!(matches!(place_of(&record(None, facts)), Place::Unknown));
+        assert!(matches!(place_of(&failed, OwnArchive(0)), Place::Unknown));
+        assert!(matches!(place_of(&record(None, facts), OwnArchive(0)), Place::Unknown));
     }
 }

@@ -47,6 +47,11 @@ impl Layout {
         self.root.join("progress.json")
     }
 
+    /// The name of the node that this directory belongs to.
+    pub fn node(&self) -> PathBuf {
+        self.root.join("node")
+    }
+
     /// Which segments are safe in the central archive.
     pub fn shipped(&self) -> PathBuf {
         self.root.join("shipped")

@@ -32,6 +32,8 @@ pub enum SearchError {
         "results up to number {asked} were asked for, of several nodes at most {limit} can be told; narrow the query down"
     )]
     TooFar { asked: usize, limit: usize },
+    #[error("{asked} nodes keep an index, at most {limit} can be asked; forget those that are gone")]
+    TooManyNodes { asked: usize, limit: usize },
     #[error(transparent)]
     Message(#[from] crate::federation::MessageError),
 }

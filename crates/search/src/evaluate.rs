@@ -5,6 +5,7 @@
 //! | [`frame`] | a stretch of pages with a bit and a score each |
 //! | [`segment`] | a piece of the index, with what tantivy keeps of it within reach |
 //! | [`word`] | a word in all its fields, and other plain lists |
+//! | [`positions`] | where a term stands in one page, compared with another |
 //! | [`places`] | terms with their positions |
 //! | [`span`] | phrases and NEAR |
 //! | [`cursor`] | the whole tree of a plan |
@@ -17,6 +18,7 @@ pub mod cursor;
 pub mod explain;
 pub mod frame;
 pub mod places;
+pub mod positions;
 pub mod segment;
 pub mod span;
 pub mod word;

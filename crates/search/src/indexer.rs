@@ -285,10 +285,13 @@ fn document(fields: &Fields, page: &PageDoc) -> TantivyDocument {
     let mut doc = TantivyDocument::default();
     doc.add_bytes(fields.key, &page.key.0);
     doc.add_text(fields.title, marked(language, &page.title));
-    doc.add_text(fields.headings, marked(language, &page.headings));
+    // No phrase goes from one heading, or one piece of the rest, to the next.
+    for heading in page.headings.lines() {
+        doc.add_text(fields.headings, marked(language, heading));
+    }
     doc.add_text(fields.body, marked(language, clip(&page.text, MAX_TEXT_BYTES)));
-    if !page.other.is_empty() {
-        doc.add_text(fields.other, marked(language, clip(&page.other, MAX_TEXT_BYTES)));
+    for piece in clip(&page.other, MAX_TEXT_BYTES).split("\n\n").filter(|piece| !piece.is_empty()) {
+        doc.add_text(fields.other, marked(language, piece));
     }
     for anchor in page.anchors.iter().take(MAX_ANCHORS) {
         doc.add_text(fields.anchor, marked(language, anchor));

@@ -24,6 +24,7 @@ pub struct PageDoc {
     /// The main text: what the page is about.
     pub text: String,
     /// The rest of the visible text: navigation, notes, footers.
+    /// Pieces that do not touch, because the main text stood between them, have a blank line between them.
     pub other: String,
     /// The texts of links that point to it.
     pub anchors: Vec<String>,

@@ -212,6 +212,12 @@ impl SearchIndex {
         Ok(url.unwrap_or_default().to_owned())
     }
 
+    pub(crate) fn main_text(&self, searcher: &Searcher, address: DocAddress) -> Result<String, SearchError> {
+        let doc: TantivyDocument = searcher.doc(address)?;
+        let body = doc.get_first(self.fields.body).and_then(|value| value.as_str().map(plain));
+        Ok(body.unwrap_or_default().to_owned())
+    }
+
     pub(crate) fn result(
         &self,
         searcher: &Searcher,

@@ -2,6 +2,7 @@
 //!
 //! | module | noun |
 //! | --- | --- |
+//! | [`asking`] | questions to one node, and its answers |
 //! | [`memory`] | a server in this process, with faults on demand and none by chance |
 //! | [`nats`] | NATS JetStream |
 //!
@@ -12,6 +13,7 @@
 //! - [`Bus::append`] succeeds only if the expected sequence is that of the last record of the log: that is the fence.
 //! - [`Bus::create`] and [`Bus::update`] succeed for one caller only.
 
+pub mod asking;
 pub mod memory;
 pub mod nats;
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test that cannot go on may stop
 
+mod asking;
 mod contract;
 mod crawl;
 mod model;

@@ -10,6 +10,7 @@ use lycosa_cluster::bus::{Bus, BusError};
 use lycosa_cluster::membership::Timing;
 use lycosa_cluster::name::{CrawlName, NodeId};
 use lycosa_cluster::owner::{MemoryState, Owner};
+use lycosa_cluster::{Asking, Listener};
 use lycosa_types::PartitionId;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -188,6 +189,14 @@ accounts {
           "$JS.API.CONSUMER.CREATE.>", "$JS.API.CONSUMER.INFO.>", "$JS.API.CONSUMER.DELETE.>",
           "$JS.API.CONSUMER.MSG.NEXT.>", "$JS.FC.>", "$JS.ACK.>"
         ],
+        subscribe: ["_INBOX.>", "lycosa.mine.node.*.search"],
+        allow_responses: { max: 1, expires: "1m" } } },
+    { user: "search", password: "words", permissions: {
+        publish: [
+          "lycosa.mine.node.*.search",
+          "$JS.API.STREAM.INFO.KV_lycosa-mine", "$JS.API.STREAM.INFO.OBJ_lycosa-mine",
+          "$JS.API.DIRECT.GET.KV_lycosa-mine.>"
+        ],
         subscribe: ["_INBOX.>"] } },
     { user: "submit", password: "seeds", permissions: {
         publish: [
@@ -235,6 +244,7 @@ async fn tls_and_credentials_keep_strangers_out_and_crawls_apart() {
     let bus = crawl.connect().await;
     crawl.check().await;
     within_limits(&bus).await;
+    searched_by_one_who_may(&bus, &right).await;
     // Another crawl on the same server is out of reach, and this one is for others.
     let other = CrawlName::new("other").unwrap();
     let stranger = NatsOptions {
@@ -248,6 +258,31 @@ async fn tls_and_credentials_keep_strangers_out_and_crawls_apart() {
     let peeping = NatsBus::connect(&right, &other).await.unwrap();
     assert_eq!(peeping.get("crawl.settings").await.unwrap(), None);
     assert!(peeping.put("crawl.settings", Bytes::from_static(b"no")).await.is_err());
+}
+
+/// One may search who may do nothing else; others may not even do that.
+async fn searched_by_one_who_may(node: &NatsBus, right: &NatsOptions) {
+    let mine = CrawlName::new("mine").unwrap();
+    let connect = async |name: &str, password: &str| {
+        let credentials = Credentials::User { name: name.to_owned(), password: password.to_owned() };
+        NatsBus::connect(&NatsOptions { credentials, ..right.clone() }, &mine).await.unwrap()
+    };
+    node.put("search.nodes", Bytes::from_static(b"[\"a\"]")).await.unwrap();
+    let mut listener = node.listen("search", "a").await.unwrap();
+    let answering = tokio::spawn(async move {
+        while let Ok(question) = listener.next().await {
+            question.answer(Bytes::from_static(b"found")).await.unwrap();
+        }
+    });
+    let ask = async |bus: &NatsBus| bus.ask("search", "a", Bytes::new(), Duration::from_secs(2)).await;
+    let searcher = connect("search", "words").await;
+    assert!(searcher.get("search.nodes").await.unwrap().is_some());
+    assert_eq!(ask(&searcher).await, Ok(Bytes::from_static(b"found")));
+    assert!(searcher.put("search.nodes", Bytes::from_static(b"[]")).await.is_err());
+    assert!(searcher.publish(PartitionId(0), "x", Bytes::from_static(b"no")).await.is_err());
+    let submitter = connect("submit", "seeds").await;
+    assert!(ask(&submitter).await.is_err());
+    answering.abort();
 }
 
 /// A lane that is full says so, and an object that is too large is not taken.

@@ -84,11 +84,17 @@ impl Crawl {
     }
 }
 
+/// The number of a directory's archive; none where it is not a node's.
+pub(crate) fn own_archive(store: &Store) -> Result<Option<u32>, StoreError> {
+    let Some(mark) = store.mark(MARK_ARCHIVE_NUMBER)? else { return Ok(None) };
+    let bytes = <[u8; 4]>::try_from(mark).map_err(|_| StoreError::Damaged("archive number"))?;
+    Ok(Some(u32::from_be_bytes(bytes)))
+}
+
 /// The number of this directory's archive: the one it has, or a new one.
 fn archive_number<B: Bus>(store: &Store, joining: &Joining<B>) -> Result<u32, CrawlError> {
-    if let Some(mark) = store.mark(MARK_ARCHIVE_NUMBER)? {
-        let bytes = <[u8; 4]>::try_from(mark).map_err(|_| StoreError::Damaged("archive number"))?;
-        return Ok(u32::from_be_bytes(bytes));
+    if let Some(number) = own_archive(store)? {
+        return Ok(number);
     }
     let taking = archive_number::take(&joining.bus, joining.node.node.name());
     let number = joining.runtime.block_on(taking)?;

@@ -18,7 +18,7 @@ use super::anchors::Anchors;
 use super::mark::IndexMark;
 use super::page_reader::PageReader;
 use super::walk::{each_page_from, response_of};
-use super::{IndexingError, Place, original_of, page_version, place_of};
+use super::{IndexingError, OwnArchive, Place, original_of, page_version, place_of};
 use crate::config::Config;
 use crate::layout::Layout;
 use crate::reader::CrawlReader;
@@ -49,11 +49,13 @@ impl Follower {
         let indexer = Indexer::open(&index_dir(layout.path()))?;
         let (batches, inbox) = sync_channel(QUEUED_BATCHES);
         let mark = IndexMark { complete: false, ..IndexMark::read(indexer.mark()) };
+        let own = OwnArchive::of(&store)?;
         let reader = CrawlReader::of_running(layout.clone(), config.clone(), store);
         let work = Work {
             pages: PageReader::new(config.urls.clone()),
             anchors: Anchors::default(),
             indexer,
+            own,
             mark,
             reached: mark,
             pending: 0,
@@ -88,6 +90,7 @@ struct Work {
     pages: PageReader,
     anchors: Anchors,
     indexer: Indexer,
+    own: OwnArchive,
     /// As far as commits may say that everything is in the index.
     mark: IndexMark,
     /// As far as pages were met.
@@ -140,9 +143,11 @@ impl Work {
 
     /// Indexes what was archived behind the mark: by runs without an index, or in the moments before a crash.
     fn catch_up(&mut self, reader: &CrawlReader) -> Result<(), IndexingError> {
+        let own = self.own;
         each_page_from(
             reader,
             self.mark,
+            |span| own.has(span),
             |_| true,
             |id, record| {
                 self.take(reader, id, record)?;
@@ -154,11 +159,13 @@ impl Work {
     }
 
     fn take(&mut self, reader: &CrawlReader, id: UrlId, record: &UrlRecord) -> Result<(), IndexingError> {
-        if let Some(span) = record.visit.as_ref().and_then(|facts| facts.archived) {
+        if let Some(span) = record.visit.as_ref().and_then(|facts| facts.archived)
+            && self.own.has(span)
+        {
             self.reached.pass(span);
         }
         let key = PageKey(id.key.to_bytes());
-        match place_of(record) {
+        match place_of(record, self.own) {
             // Unchanged since it was indexed.
             Place::Page(_, span)
                 if record.outcome == Some(Outcome::NotModified) && !self.mark.is_before(span) =>

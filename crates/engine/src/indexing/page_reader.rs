@@ -116,17 +116,25 @@ impl PageReader {
     }
 }
 
-/// The lines of a text that are not among those of its main part, each as often as it is missing there.
+/// The lines of a text that are not among those of its main part, each as often as it is missing there; a blank line where
+/// some of the main part stood.
 fn rest_of(text: &str, main: &str) -> String {
     let mut known: HashMap<&str, usize> = HashMap::new();
     for line in main.lines() {
         *known.entry(line.trim()).or_default() += 1;
     }
     let mut rest = String::new();
+    let mut is_cut = false;
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         match known.get_mut(line) {
-            Some(count) if *count > 0 => *count -= 1,
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                is_cut = !rest.is_empty();
+            }
             _ => {
+                if std::mem::take(&mut is_cut) {
+                    rest.push('\n');
+                }
                 rest.push_str(line);
                 rest.push('\n');
             }
@@ -154,6 +162,13 @@ fn http_day(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
     use lycosa_types::{PartitionId, UnixMs};
+
+    #[test]
+    fn what_stood_around_the_main_text_does_not_touch() {
+        let text = "home\nnews\n\nwolf spiders\nhunt\nfoot\nnote\n";
+        assert_eq!(rest_of(text, "wolf spiders\nhunt"), "home\nnews\n\nfoot\nnote\n");
+        assert_eq!(rest_of(text, "home"), "news\nwolf spiders\nhunt\nfoot\nnote\n");
+    }
 
     #[test]
     fn days_are_read_from_pages_and_heads() {

@@ -7,12 +7,12 @@
 use lycosa_archive::HttpResponse;
 use lycosa_search::indexer::CHANGES_PER_COMMIT;
 use lycosa_search::{Change, Indexer, PageKey, Versions};
-use lycosa_types::{Digest, UrlId, UrlRecord};
+use lycosa_types::{ArchiveSpan, Digest, UrlId, UrlRecord};
 
 use super::anchors::Anchors;
 use super::mark::IndexMark;
 use super::page_reader::PageReader;
-use super::{Importance, IndexingError, Place, original_of, page_version, place_of};
+use super::{Importance, IndexingError, OwnArchive, Place, original_of, page_version, place_of};
 use crate::reader::{CrawlReader, ReaderError};
 
 /// Pages that are sorted by their place in the archive before they are read, so that it is read forwards.
@@ -40,19 +40,20 @@ pub fn bring_up_to_date(
     tell: &mut dyn FnMut(u64),
 ) -> Result<Walked, IndexingError> {
     let versions = indexer.versions()?;
+    let own = OwnArchive::of(&reader.store)?;
     let ranks = importance.map_or(0, |importance| importance.id);
     let before = IndexMark::read(indexer.mark());
     let mut walked = Walked::default();
     if before.complete
         && before.ranks == ranks
-        && let Some(unchanged) = unchanged(reader, &versions)?
+        && let Some(unchanged) = unchanged(reader, own, &versions)?
     {
         walked.unchanged = unchanged;
         return Ok(walked);
     }
     let mut pages = PageReader::new(reader.config.urls.clone());
     let mut anchors = Anchors::default();
-    each_page(reader, |_, record| {
+    each_page(reader, own, |_, record| {
         // What cannot be read is told about when it is indexed.
         if let Ok(response) = response_of(reader, record) {
             pages.links(&record.url, &response, &mut |key, text| anchors.note(key, text));
@@ -64,15 +65,15 @@ pub fn bring_up_to_date(
     for entry in reader.store.urls() {
         let (id, record) = entry?;
         let key = PageKey(id.key.to_bytes());
-        if matches!(place_of(&record), Place::Nothing) && versions.of(key)?.is_some() {
+        if matches!(place_of(&record, own), Place::Nothing) && versions.of(key)?.is_some() {
             indexer.apply(Change::Delete(key))?;
             pending += 1;
         }
     }
     let mut end = mark;
     let mut number = 0;
-    each_page(reader, |id, record| {
-        let Place::Page(facts, span) = place_of(record) else { return Ok(()) };
+    each_page(reader, own, |id, record| {
+        let Place::Page(facts, span) = place_of(record, own) else { return Ok(()) };
         number += 1;
         if u64::is_multiple_of(number, TOLD_EVERY) {
             tell(number);
@@ -125,12 +126,16 @@ fn around_version(anchors: u32, rank: f64) -> u32 {
 }
 
 /// The number of pages if the index holds exactly the pages of the crawl, each as it is now.
-fn unchanged(reader: &CrawlReader, versions: &Versions) -> Result<Option<u64>, IndexingError> {
+fn unchanged(
+    reader: &CrawlReader,
+    own: OwnArchive,
+    versions: &Versions,
+) -> Result<Option<u64>, IndexingError> {
     let mut pages = 0;
     for entry in reader.store.urls() {
         let (id, record) = entry?;
         let known = || versions.of(PageKey(id.key.to_bytes()));
-        match place_of(&record) {
+        match place_of(&record, own) {
             Place::Page(facts, span) => {
                 pages += 1;
                 let version = page_version(&record, facts, span, original_of(reader, id, facts)?);
@@ -148,15 +153,18 @@ fn unchanged(reader: &CrawlReader, versions: &Versions) -> Result<Option<u64>, I
 /// Calls for every page that belongs into the index, in the order of the archive.
 fn each_page(
     reader: &CrawlReader,
+    own: OwnArchive,
     each: impl FnMut(UrlId, &UrlRecord) -> Result<(), IndexingError>,
 ) -> Result<(), IndexingError> {
-    each_page_from(reader, IndexMark::default(), |record| matches!(place_of(record), Place::Page(_, _)), each)
+    let is_page = |record: &UrlRecord| matches!(place_of(record, own), Place::Page(_, _));
+    each_page_from(reader, IndexMark::default(), |_| true, is_page, each)
 }
 
-/// Calls for every record that was archived at or behind a mark and is wanted, in the order of the archive.
+/// Calls for every record that was archived `here`, at or behind a mark, and is wanted, in the order of the archive.
 pub(super) fn each_page_from(
     reader: &CrawlReader,
     from: IndexMark,
+    here: impl Fn(ArchiveSpan) -> bool,
     wanted: impl Fn(&UrlRecord) -> bool,
     mut each: impl FnMut(UrlId, &UrlRecord) -> Result<(), IndexingError>,
 ) -> Result<(), IndexingError> {
@@ -167,6 +175,7 @@ pub(super) fn each_page_from(
         let is_end = next.is_none();
         if let Some((id, record)) = next
             && let Some(span) = record.visit.as_ref().and_then(|facts| facts.archived)
+            && here(span)
             && from.is_before(span)
             && wanted(&record)
         {

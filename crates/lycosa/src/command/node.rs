@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use lycosa_cluster::{Allocation, CrawlSettings, LinkMode, NodeConfig};
 use lycosa_engine::bookkeeper::Stop;
@@ -11,6 +11,7 @@ use lycosa_engine::cluster::{Briefing, Joining};
 use lycosa_engine::{Config, Crawl, Layout};
 
 use super::crawl::run_watched;
+use super::search::cluster as searching;
 use super::settings::SettingArgs;
 use crate::display::Loudness;
 use crate::exit::Exit;
@@ -18,11 +19,15 @@ use crate::nats::{Connection, NatsArgs, node_id};
 use crate::output::stdout;
 use crate::summary;
 
+/// How soon a node that only answers notices that it is to stop.
+const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
+
 const EXAMPLES: &str = "\
 Examples:
   lycosa node --nats nats://10.0.0.1:4222 --crawl news -d /data/news
   lycosa node --nats tls://a:4222,tls://b:4222 --nats-creds news.creds --crawl news -d /data/news --memory 8192
   lycosa node --nats nats://10.0.0.1:4222 --crawl news -d /data/news --capacity 200    a machine twice as strong
+  lycosa node --nats nats://10.0.0.1:4222 --crawl news -d /data/news --index --serve    stay to be searched
 
 The settings of the crawl come from the cluster; what is typed here holds on this machine alone. Ctrl-C hands everything over
 to the other nodes. A node that starts again with its directory goes on with what it holds.
@@ -83,6 +88,9 @@ pub struct PartArgs {
     /// Never coordinate: leave that to other nodes
     #[arg(long)]
     pub no_coordinate: bool,
+    /// When the crawl is over, stay and answer searches until stopped; the crawl needs an index (--index)
+    #[arg(long, requires = "nats")]
+    pub serve: bool,
 }
 
 #[derive(Debug, Args)]
@@ -127,6 +135,16 @@ pub fn take_part(
     node.capacity = part.capacity;
     node.candidate = !part.no_coordinate;
     node.ends = !config.refresh.continuous;
+    let indexes = config.index.during_crawl && config.archive.enabled;
+    if part.serve && !indexes {
+        bail!("--serve wants an index; add --index");
+    }
+    let name = node.node.name().to_owned();
+    // Where the crawl comes to nothing, nobody is asked to wait for this node.
+    let answer = || -> Result<_> {
+        searching::remember(&layout, &name)?;
+        Ok(searching::start(connection, &layout, &name))
+    };
     let crawl = if node.settings.allocation == Allocation::Independent {
         // The cluster gives settings and seeds; everything else happens here.
         Crawl::open(layout.clone(), config, &connection.seeds(briefing)?)?
@@ -134,7 +152,9 @@ pub fn take_part(
         let (bus, runtime) = (connection.bus.clone(), connection.runtime.handle().clone());
         Crawl::join(layout.clone(), config, Joining { bus, node, runtime, seeds: briefing.seeds })?
     };
-    let end = run_watched(crawl, layout, loudness)?;
+    let answering = indexes.then(answer).transpose()?;
+    let handle = crawl.handle();
+    let end = run_watched(crawl, layout.clone(), loudness)?;
     let mut out = stdout();
     if json {
         writeln!(out, "{}", serde_json::to_string_pretty(&end.report)?)?;
@@ -142,5 +162,11 @@ pub fn take_part(
         writeln!(out, "{}", summary::text(&end.report))?;
     }
     out.flush()?;
+    if part.serve && answering.is_some() && !handle.is_stopping() {
+        eprintln!("the crawl is over; {name} answers searches until Ctrl-C");
+        while !handle.is_stopping() {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
     Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
 }

@@ -1,17 +1,23 @@
-//! `lycosa search`: asks the index of a crawl.
+//! `lycosa search`: asks the index of a crawl, or those of all nodes of a cluster.
+
+pub mod cluster;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use lycosa_search::evaluate::Explanation;
 use lycosa_search::searcher::MAX_LIMIT;
-use lycosa_search::{Answer, FacetCount, Found, Request, SearchError, SearchIndex, Sort, index_dir};
+use lycosa_search::{
+    Answer, FacetCount, Found, QueryError, Request, SearchError, SearchIndex, Sort, index_dir,
+};
 
+use super::settings::parse_time;
 use crate::exit::Exit;
 use crate::figures::{clip, count, instant, plural};
+use crate::nats::NatsArgs;
 use crate::output::stdout;
 
 /// Other addresses that are listed for people.
@@ -25,6 +31,8 @@ Examples:
   lycosa search 'title:robots -site:old.example.org after:2024' -d docs --sort date
   lycosa search 'spider' -d docs --json | jq -r '.results[].url'
   lycosa search 'wolf sp' -d docs --suggest
+  lycosa search 'web crawler' --nats nats://10.0.0.1:4222 --crawl news    all nodes of a cluster
+  lycosa search --serve --nats nats://10.0.0.1:4222 --crawl news -d /data/news    be asked, when the crawl is over
 
 Words, \"phrases\", AND, OR, XOR, NOT or -word, NEAR and NEAR/n, ( ), beginning*, and
 title: heading: text: url: anchor: author: site: type: lang: before: after:";
@@ -41,7 +49,7 @@ pub enum Order {
 #[command(after_help = EXAMPLES)]
 pub struct SearchArgs {
     /// What to look for
-    #[arg(value_name = "QUERY", required = true, num_args = 1.., allow_hyphen_values = false)]
+    #[arg(value_name = "QUERY", required_unless_present_any = ["serve", "forget"], num_args = 1.., allow_hyphen_values = false)]
     pub query: Vec<String>,
     /// The directory of the crawl
     #[arg(short, long, value_name = "DIR", default_value = super::place::DEFAULT_DIR)]
@@ -62,7 +70,7 @@ pub struct SearchArgs {
     #[arg(long)]
     pub explain: bool,
     /// Do not search: suggest how what was typed may go on
-    #[arg(long, conflicts_with_all = ["html", "explain", "all", "offset"])]
+    #[arg(long, conflicts_with_all = ["html", "explain", "all", "offset", "nats"])]
     pub suggest: bool,
     /// Print the results as a piece of HTML
     #[arg(long, conflicts_with = "json")]
@@ -70,16 +78,35 @@ pub struct SearchArgs {
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub nats: NatsArgs,
+    /// How long the nodes of a cluster may take: 3, 500ms
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_time, requires = "nats", help_heading = "Cluster")]
+    pub timeout: Duration,
+    /// Do not search: let others search what this node's directory holds, until stopped
+    #[arg(long, requires = "nats", conflicts_with_all = ["query", "forget"], help_heading = "Cluster")]
+    pub serve: bool,
+    /// With --serve: the node that the directory belongs to [default: the one that made it, or the name of the machine]
+    #[arg(long, value_name = "NAME", requires = "serve", help_heading = "Cluster")]
+    pub node: Option<String>,
+    /// Do not search: ask this node no more, its index will not come back
+    #[arg(long, value_name = "NODE", requires = "nats", conflicts_with = "query", help_heading = "Cluster")]
+    pub forget: Option<String>,
 }
 
 pub fn run(args: SearchArgs) -> Result<Exit> {
     if args.limit > MAX_LIMIT {
         bail!("--limit takes at most {MAX_LIMIT}; page through more with --offset");
     }
-    let index = SearchIndex::open(&index_dir(&args.data))?;
+    if args.serve {
+        return cluster::serve(&args);
+    }
+    if let Some(node) = &args.forget {
+        return cluster::forget(&args, node);
+    }
     let query = args.query.join(" ");
     if args.suggest {
-        return suggest(&index, &query, &args);
+        return suggest(&SearchIndex::open(&index_dir(&args.data))?, &query, &args);
     }
     let request = Request {
         query: query.clone(),
@@ -93,14 +120,31 @@ pub fn run(args: SearchArgs) -> Result<Exit> {
         explain: args.explain,
         facets: true,
     };
+    // What is wrong with a query is said before anybody is asked.
+    if let Err(error) = lycosa_search::parse(&query) {
+        return Err(pointed(error, &query));
+    }
+    let mut out = stdout();
+    if args.nats.nats.is_some() {
+        let joint = cluster::ask(&args.nats, &request, args.timeout)?;
+        if args.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&joint)?)?;
+        } else if args.html {
+            out.write_all(joint.answer.html().as_bytes())?;
+            eprintln!("{}", cluster::who_answered(&joint));
+        } else {
+            write_answer(&joint.answer, &args, &mut out)?;
+            writeln!(out, "{}", one_line_each(&cluster::who_answered(&joint)))?;
+        }
+        out.flush()?;
+        return Ok(Exit::Done);
+    }
+    let index = SearchIndex::open(&index_dir(&args.data))?;
     let began = Instant::now();
     let answer = match index.search(&request, || began.elapsed()) {
-        Err(SearchError::Query(error)) => {
-            return Err(error.clone()).with_context(|| format!("the query\n{}\n", error.pointed(&query)));
-        }
+        Err(SearchError::Query(error)) => return Err(pointed(error, &query)),
         other => other?,
     };
-    let mut out = stdout();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&answer)?)?;
     } else if args.html {
@@ -110,6 +154,12 @@ pub fn run(args: SearchArgs) -> Result<Exit> {
     }
     out.flush()?;
     Ok(Exit::Done)
+}
+
+/// An error with the place in the query that it is about.
+fn pointed(error: QueryError, query: &str) -> anyhow::Error {
+    let place = format!("the query\n{}\n", error.pointed(query));
+    anyhow::Error::from(error).context(place)
 }
 
 fn suggest(index: &SearchIndex, typed: &str, args: &SearchArgs) -> Result<Exit> {
@@ -206,6 +256,11 @@ fn facet_line(values: &[FacetCount]) -> String {
     let listed: Vec<String> =
         values.iter().map(|facet| format!("{} {}", one_line(&facet.value), count(facet.count))).collect();
     listed.join(", ")
+}
+
+/// Lines without other control characters: nodes say why they cannot answer.
+fn one_line_each(text: &str) -> String {
+    text.lines().map(one_line).collect::<Vec<_>>().join("\n")
 }
 
 /// Without control characters, which a page could use to play with the terminal.

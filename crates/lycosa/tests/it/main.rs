@@ -4,6 +4,7 @@
 mod binary;
 mod canon;
 mod cluster;
+mod cluster_search;
 mod compare;
 mod crawl;
 mod demo;

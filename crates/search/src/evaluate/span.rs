@@ -32,15 +32,14 @@ impl Spans {
         field: Field,
         segment: &mut Segment<'_>,
         expected: u64,
-        shift: u32,
     ) -> Result<Option<Self>, SearchError> {
         Ok(match node {
             PlacesNode::Terms { terms, .. } => {
-                Places::open(terms, field, segment, expected, shift)?.map(Self::Terms)
+                Places::open(terms, field, segment, expected)?.map(Self::Terms)
             }
             PlacesNode::Phrase(parts) => {
                 let parts: Vec<&PlacesNode> = parts.iter().collect();
-                let Some(parts) = Self::open_all(&parts, field, segment, expected, 0)? else {
+                let Some(parts) = Self::open_all(&parts, field, segment, expected)? else {
                     return Ok(None);
                 };
                 let mut order: Vec<usize> = (0..parts.len()).collect();
@@ -50,14 +49,12 @@ impl Spans {
             PlacesNode::Any(parts) => {
                 let mut open = Vec::new();
                 for part in parts {
-                    open.extend(Self::open(part, field, segment, expected, 0)?);
+                    open.extend(Self::open(part, field, segment, expected)?);
                 }
                 (!open.is_empty()).then_some(Self::Any(open))
             }
             PlacesNode::Near { distance, left, right } => {
-                let Some(parts) =
-                    Self::open_all(&[left, right], field, segment, expected, shift_of(*distance))?
-                else {
+                let Some(parts) = Self::open_all(&[left, right], field, segment, expected)? else {
                     return Ok(None);
                 };
                 let Ok(pair) = <Box<[Self; 2]>>::try_from(parts) else { return Ok(None) };
@@ -77,7 +74,6 @@ impl Spans {
         field: Field,
         segment: &mut Segment<'_>,
         expected: u64,
-        shift: u32,
     ) -> Result<Option<Vec<Self>>, SearchError> {
         let inverted = segment.inverted(field)?;
         let mut fewest = expected;
@@ -92,7 +88,7 @@ impl Spans {
         }
         let mut open = Vec::new();
         for node in nodes {
-            let Some(part) = Self::open(node, field, segment, fewest, shift)? else { return Ok(None) };
+            let Some(part) = Self::open(node, field, segment, fewest)? else { return Ok(None) };
             open.push(part);
         }
         Ok((!open.is_empty()).then_some(open))
@@ -146,14 +142,14 @@ impl Spans {
     /// The number of spans in a page.
     fn count(&mut self, start: DocId, slot: usize, spans: &mut Vec<Span>) -> u32 {
         match self {
-            Self::Terms(places) => places.of(start, slot).len() as u32,
+            Self::Terms(places) => places.of(start, slot).count_all() as u32,
             Self::Phrase { parts, .. } if matches!(parts.as_slice(), [Self::Terms(_), Self::Terms(_)]) => {
                 let [Self::Terms(left), Self::Terms(right)] = parts.as_mut_slice() else { return 0 };
-                touching(left.of(start, slot), right.of(start, slot))
+                left.of(start, slot).touching(right.of(start, slot))
             }
             Self::Near { distance, pair, .. } if matches!(&**pair, [Self::Terms(_), Self::Terms(_)]) => {
                 let [Self::Terms(left), Self::Terms(right)] = &mut **pair else { return 0 };
-                close(left.of(start, slot), right.of(start, slot), *distance)
+                left.of(start, slot).close(right.of(start, slot), *distance)
             }
             _ => {
                 spans.clear();
@@ -167,7 +163,8 @@ impl Spans {
     fn append(&mut self, start: DocId, slot: usize, out: &mut Vec<Span>) {
         match self {
             Self::Terms(places) => {
-                out.extend(places.of(start, slot).iter().map(|&place| (place, place.saturating_add(1))));
+                let places = places.of(start, slot);
+                out.extend(places.iter().map(|place| (place, place.saturating_add(1))));
             }
             Self::Any(parts) => parts.iter_mut().for_each(|part| part.append(start, slot, out)),
             Self::Phrase { parts, buffers: [before, next], .. } => {
@@ -213,62 +210,6 @@ fn fill_all(parts: &mut [Spans], order: &[usize], start: DocId, wanted: &Bits, b
         }
     }
     bits.or(&left);
-}
-
-/// Up to so many pairs of positions all are compared: that takes no branches, and most lists are short.
-const ALL_PAIRS: usize = 64;
-
-/// How many of `left` have one of `right` right behind them; both in order, without repeats.
-#[inline]
-fn touching(left: &[u32], right: &[u32]) -> u32 {
-    if left.len() * right.len() <= ALL_PAIRS {
-        let behind = |place: &u32| right.iter().map(|other| u32::from(*other == place + 1)).sum::<u32>();
-        return left.iter().map(behind).sum();
-    }
-    let (mut count, mut at) = (0, 0);
-    for place in left {
-        while right.get(at).is_some_and(|other| other <= place) {
-            at += 1;
-        }
-        match right.get(at) {
-            Some(other) => count += u32::from(*other == place + 1),
-            None => break,
-        }
-    }
-    count
-}
-
-/// How many of `left` have one of `right` before or behind them, at most `distance` away; both in order.
-#[inline]
-fn close(left: &[u32], right: &[u32], distance: u32) -> u32 {
-    if left.len() * right.len() <= ALL_PAIRS {
-        // The same position is the same word: it is not near itself.
-        let is_near = |place: &u32| {
-            let near = |other: &u32| u32::from(place.abs_diff(*other).wrapping_sub(1) < distance);
-            right.iter().fold(0, |any, other| any | near(other))
-        };
-        return left.iter().map(is_near).sum();
-    }
-    let (mut count, mut at) = (0, 0);
-    for place in left {
-        while right.get(at).is_some_and(|other| other < place) {
-            at += 1;
-        }
-        let before =
-            at.checked_sub(1).and_then(|at| right.get(at)).is_some_and(|other| place - other <= distance);
-        let mut behind = at;
-        while right.get(behind) == Some(place) {
-            behind += 1;
-        }
-        let behind = right.get(behind).is_some_and(|other| other - place <= distance);
-        count += u32::from(before || behind);
-    }
-    count
-}
-
-/// How many last bits of positions may differ when they are that near.
-fn shift_of(distance: u32) -> u32 {
-    (32 - distance.saturating_sub(1).leading_zeros()).min(31)
 }
 
 /// Appends the spans of `before` prolonged by those of `next` that begin where they end.
@@ -318,7 +259,7 @@ impl SpanCursor {
         segment: &mut Segment<'_>,
         expected: u64,
     ) -> Result<Option<Self>, SearchError> {
-        let Some(spans) = Spans::open(&plan.node, plan.field, segment, expected, 0)? else { return Ok(None) };
+        let Some(spans) = Spans::open(&plan.node, plan.field, segment, expected)? else { return Ok(None) };
         let lengths = segment.lengths(plan.field)?;
         Ok(Some(Self { spans, lengths, plan: plan.clone(), candidates: Bits::empty(), buffer: Vec::new() }))
     }
@@ -345,14 +286,10 @@ impl SpanCursor {
         };
         let is_done = match spans.pair(start) {
             Some((left, right, None)) => {
-                let may_touch = |left: u64, right: u64| left.rotate_left(1) & right != 0;
-                left.each_pair(right, may_touch, |slot, left, right| add(slot, touching(left, right)))
+                left.each_pair(right, |slot, left, right| add(slot, left.touching(right)))
             }
             Some((left, right, Some(distance))) => {
-                // Prints of what is so near have the same bit or neighbouring ones.
-                let may_be =
-                    |left: u64, right: u64| (left | left.rotate_left(1) | left.rotate_right(1)) & right != 0;
-                left.each_pair(right, may_be, |slot, left, right| add(slot, close(left, right, distance)))
+                left.each_pair(right, |slot, left, right| add(slot, left.close(right, distance)))
             }
             None => false,
         };
@@ -374,6 +311,7 @@ impl SpanCursor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluate::positions::{LANES, Positions};
 
     #[test]
     fn nearness_has_no_order_and_no_overlap() {
@@ -409,17 +347,14 @@ mod tests {
             let spans = |places: &[u32]| places.iter().map(|place| (*place, place + 1)).collect::<Vec<_>>();
             let mut out = Vec::new();
             near(&spans(&left), &spans(&right), distance, &mut Default::default(), &mut out);
-            proptest::prop_assert_eq!(close(&left, &right, distance) as usize, out.len());
-            let shift = shift_of(distance);
-            let print =
-                |places: &[u32]| places.iter().fold(0_u64, |print, place| print | 1 << ((place >> shift) % 64));
-            let (one, other) = (print(&left), print(&right));
-            if (one | one.rotate_left(1) | one.rotate_right(1)) & other == 0 {
-                proptest::prop_assert_eq!(out.len(), 0);
-            }
+            let padded = |places: &[u32]| [places, &[0; LANES]].concat();
+            let (one, other) = (padded(&left), padded(&right));
+            let one = Positions::new(&one, left.len(), 0);
+            let other = Positions::new(&other, right.len(), 0);
+            proptest::prop_assert_eq!(one.close(other, distance) as usize, out.len());
             out.clear();
             join(&spans(&left), &mut spans(&right), &mut out);
-            proptest::prop_assert_eq!(touching(&left, &right) as usize, out.len());
+            proptest::prop_assert_eq!(one.touching(other) as usize, out.len());
         }
     }
 }

@@ -11,18 +11,20 @@ use crate::error::SearchError;
 use crate::query::parse;
 use crate::statistics::Statistics;
 
+/// Nodes that can be asked.
+pub const MAX_NODES: usize = 1024;
 /// The share of the time that the first round may take.
 const FIRST_ROUND: f64 = 0.4;
 
 /// A way to other nodes.
 pub trait Transport {
-    /// Sends a request to each of the nodes, and returns the answers that came within the time.
+    /// Sends a request to each of the nodes, and returns the answers that came within the time, or why there will be none.
     fn ask(
         &self,
         nodes: &[String],
         request: &[u8],
         within: Duration,
-    ) -> impl Future<Output = Vec<(String, Vec<u8>)>> + Send;
+    ) -> impl Future<Output = Vec<(String, Result<Vec<u8>, String>)>> + Send;
 }
 
 /// Answers a question from the pages of all nodes. `clock` tells the time since some moment.
@@ -38,6 +40,9 @@ pub async fn search_all(
     let window = request.offset.saturating_add(request.limit);
     if window > MAX_FEDERATED {
         return Err(SearchError::TooFar { asked: window, limit: MAX_FEDERATED });
+    }
+    if nodes.len() > MAX_NODES {
+        return Err(SearchError::TooManyNodes { asked: nodes.len(), limit: MAX_NODES });
     }
     let mut silent = BTreeMap::new();
     let mut statistics = Statistics::default();
@@ -84,16 +89,18 @@ pub async fn search_all(
 /// One readable answer of each node, in the order of the nodes; the others are noted as silent.
 fn sorted(
     nodes: &[String],
-    answers: Vec<(String, Vec<u8>)>,
+    answers: Vec<(String, Result<Vec<u8>, String>)>,
     silent: &mut BTreeMap<String, String>,
 ) -> Vec<(String, ShardResponse)> {
-    let mut answers: BTreeMap<String, Vec<u8>> = answers.into_iter().collect();
+    let mut answers: BTreeMap<String, Result<Vec<u8>, String>> = answers.into_iter().collect();
     let mut read = Vec::new();
     for node in nodes {
-        match answers.remove(node).map(|bytes| ShardResponse::from_bytes(&bytes)) {
+        let answer = answers.remove(node);
+        let readable = |bytes: Vec<u8>| ShardResponse::from_bytes(&bytes).map_err(|error| error.to_string());
+        match answer.map(|answer| answer.and_then(readable)) {
             Some(Ok(response)) => read.push((node.clone(), response)),
-            Some(Err(error)) => {
-                silent.insert(node.clone(), error.to_string());
+            Some(Err(why)) => {
+                silent.insert(node.clone(), why);
             }
             None => {
                 silent.insert(node.clone(), "no answer in time".to_owned());

@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::sketch::Sketch;
 use crate::answer::{Facets, Found};
 use crate::collector::Sort;
 use crate::snippet::Snippet;
@@ -71,6 +72,9 @@ pub struct ShardResult {
     pub base: f32,
     /// Pages with the same content have the same number.
     pub group: u64,
+    /// Its text, to be compared with other nodes' pages.
+    #[serde(default)]
+    pub sketch: Sketch,
 }
 
 /// A message that is no message.
@@ -93,11 +97,16 @@ impl ShardRequest {
 }
 
 impl ShardResponse {
-    /// Results that do not fit are left out, the last ones first.
     pub fn to_bytes(&self) -> Result<Vec<u8>, MessageError> {
+        self.to_bytes_within(MAX_RESPONSE_BYTES)
+    }
+
+    /// Results that do not fit are left out, the last ones first.
+    pub fn to_bytes_within(&self, limit: usize) -> Result<Vec<u8>, MessageError> {
+        let limit = limit.min(MAX_RESPONSE_BYTES);
         let mut fitting = self.clone();
         loop {
-            match (write(&fitting, MAX_RESPONSE_BYTES), &mut fitting) {
+            match (write(&fitting, limit), &mut fitting) {
                 (Err(MessageError::TooLong { .. }), Self::Results(some)) if !some.results.is_empty() => {
                     some.results.truncate(some.results.len() / 2);
                 }
@@ -114,6 +123,7 @@ impl ShardResponse {
                 // What another node says is not put into a page unseen.
                 result.found.snippet_html = result.snippet.html();
                 result.found.snippet = std::mem::take(&mut result.snippet);
+                result.sketch.put_right();
             }
         }
         Ok(response)
@@ -156,7 +166,8 @@ mod tests {
             also_at: Vec::new(),
             explanation: None,
         };
-        ShardResult { found, snippet, base: 1.0 / 3.0, group: u64::MAX }
+        let sketch = Sketch::default();
+        ShardResult { found, snippet, base: 1.0 / 3.0, group: u64::MAX, sketch }
     }
 
     #[test]
@@ -185,5 +196,8 @@ mod tests {
             panic!("no results")
         };
         assert!(!read.results.is_empty() && read.results.len() < 100 && read.total == 100);
+        let some = ShardResults { results: vec![result("x".repeat(2000)); 50], ..Default::default() };
+        let bytes = ShardResponse::Results(some).to_bytes_within(64 << 10).unwrap();
+        assert!(bytes.len() <= 64 << 10 && bytes.len() > 16 << 10, "a server may take less");
     }
 }

@@ -3,6 +3,7 @@
 use super::message::{
     FACET_VALUES_SENT, MAX_FEDERATED, MAX_SHORT_TEXT, ShardRequest, ShardResponse, ShardResult, ShardResults,
 };
+use super::sketch::Sketch;
 use crate::answer::Request;
 use crate::error::SearchError;
 use crate::indexer::clip;
@@ -69,7 +70,9 @@ impl SearchIndex {
             }
             let snippet = std::mem::take(&mut found.snippet);
             found.snippet_html.clear();
-            results.push(ShardResult { found, snippet, base: group.first.base, group: group.first.group });
+            let sketch = Sketch::of(&self.main_text(searcher, group.first.address)?);
+            let (base, group) = (group.first.base, group.first.group);
+            results.push(ShardResult { found, snippet, base, group, sketch });
         }
         let total = ranked.scores.len() as u64;
         Ok(ShardResults {

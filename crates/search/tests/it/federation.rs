@@ -22,7 +22,12 @@ struct Nodes {
 }
 
 impl Transport for Nodes {
-    async fn ask(&self, nodes: &[String], request: &[u8], _: Duration) -> Vec<(String, Vec<u8>)> {
+    async fn ask(
+        &self,
+        nodes: &[String],
+        request: &[u8],
+        _: Duration,
+    ) -> Vec<(String, Result<Vec<u8>, String>)> {
         let mut answers = Vec::new();
         for node in nodes.iter().filter(|node| !self.silent.contains(node)) {
             let bytes = if self.garbled.contains(node) {
@@ -30,7 +35,7 @@ impl Transport for Nodes {
             } else {
                 self.indexes[node].0.serve(request).to_bytes().unwrap()
             };
-            answers.push((node.clone(), bytes));
+            answers.push((node.clone(), Ok(bytes)));
         }
         answers
     }
@@ -158,8 +163,50 @@ fn silent_nodes_are_named_and_the_others_answer() {
     assert_eq!(json["total"], alone.total);
 }
 
+/// A long text of its own for each number.
+fn long(number: usize) -> String {
+    (0..120).map(|at| format!("spider{} ", (number * 7919 + at * at * 31) % 997)).collect()
+}
+
+#[test]
+fn a_page_on_two_nodes_is_one_result_and_copies_collapse() {
+    let page = |number: u8, key: u8, text: &str| {
+        let mut page = PageDoc::new(format!("http://h{number}.example.org/"), PageKey([key; 16]));
+        page.site = format!("h{number}.example.org");
+        page.title = "web".to_owned();
+        page.text = text.to_owned();
+        page
+    };
+    // The third moved to the other node, and was changed since; the fourth is a copy of the first that nobody knows of; the
+    // fifth is a copy within its node, which has not taken it for one.
+    let texts: Vec<String> = (0..3).map(long).collect();
+    let changed = format!("{} later", texts[2]);
+    let one = vec![page(1, 1, &texts[0]), page(2, 2, &texts[1]), page(3, 3, &texts[2])];
+    let two = vec![page(3, 3, &changed), page(4, 4, &texts[0]), page(5, 5, &texts[0])];
+    let nodes = Nodes::new(&[one, two]);
+    let joint = nodes.search(&Request::new("web")).unwrap();
+    let answer = &joint.answer;
+    assert_eq!(answer.total, 5);
+    let mut told: Vec<(String, Vec<String>)> =
+        answer.results.iter().map(|found| (found.url.clone(), found.also_at.clone())).collect();
+    told.iter_mut().for_each(|(_, also)| also.sort());
+    told.sort();
+    let url = |number: u8| format!("http://h{number}.example.org/");
+    assert_eq!(told, [(url(1), vec![url(4), url(5)]), (url(2), vec![]), (url(3), vec![])]);
+    assert!(answer.facets.site.iter().all(|facet| facet.count == 1), "{:?}", answer.facets);
+    // With the first out of the way, each stands for itself, as its node says.
+    let joint = nodes.search(&Request::new("web -site:h1.example.org")).unwrap();
+    assert_eq!((joint.answer.total, joint.answer.results.len()), (4, 4));
+}
+
 #[test]
 fn what_cannot_be_asked_is_refused() {
+    let many: Vec<String> = (0..1025).map(|number| format!("n{number}")).collect();
+    let none = Nodes::new(&[]);
+    let request = Request::new("spider");
+    let mut asked = pin!(search_all(&none, &many, &request, Duration::ZERO, || Duration::ZERO));
+    let asked = asked.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(matches!(asked, Poll::Ready(Err(SearchError::TooManyNodes { asked: 1025, .. }))));
     let nodes = Nodes::new(&[world(0)]);
     let mut request = Request::new("spider");
     request.offset = 195;

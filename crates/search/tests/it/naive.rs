@@ -20,9 +20,9 @@ impl<'d> Page<'d> {
         let mut texts = Vec::new();
         for (field, values, language) in [
             (TextField::Title, vec![doc.title.as_str()], language),
-            (TextField::Heading, vec![doc.headings.as_str()], language),
+            (TextField::Heading, doc.headings.lines().collect(), language),
             (TextField::Text, vec![doc.text.as_str()], language),
-            (TextField::Text, vec![doc.other.as_str()], language),
+            (TextField::Text, doc.other.split("\n\n").collect(), language),
             (TextField::Anchor, doc.anchors.iter().map(String::as_str).collect(), language),
             (TextField::Url, vec![doc.url.as_str()], language),
             (TextField::Author, vec![doc.author.as_str()], Language::NONE),
@@ -30,7 +30,7 @@ impl<'d> Page<'d> {
             let mut places = BTreeMap::new();
             let mut at = 0;
             for (number, value) in values.into_iter().enumerate() {
-                // The texts of two links do not touch.
+                // The texts of two links, or of two headings, do not touch.
                 at += u32::from(number > 0);
                 index_terms(language, value, |term, _| {
                     places.insert(at, term.to_owned());

@@ -52,9 +52,9 @@ pub fn pages() -> Vec<PageDoc> {
             key[8..].copy_from_slice(&(number as u64).to_be_bytes());
             let mut page = PageDoc::new(url, PageKey(key));
             page.title = dice.text(3);
-            page.headings = dice.text(3);
+            page.headings = format!("{}\n{}", dice.text(2), dice.text(2));
             page.text = dice.text(12);
-            page.other = dice.text(4);
+            page.other = format!("{}\n{}\n\n{}", dice.text(2), dice.text(1), dice.text(2));
             page.anchors = (0..dice.roll(3)).map(|_| format!("{} web", dice.text(2))).collect();
             page.author = dice.text(1);
             page.language = ["en", "de-AT", "", "ja"][dice.roll(4)].to_owned();

@@ -39,7 +39,10 @@ impl MemoryBus {
     }
 
     /// Carries a request there, does it, and carries the answer back; either way may fail.
-    async fn call<T>(&self, act: impl FnOnce(&MemoryServer) -> Result<T, BusError>) -> Result<T, BusError> {
+    pub(super) async fn call<T>(
+        &self,
+        act: impl FnOnce(&MemoryServer) -> Result<T, BusError>,
+    ) -> Result<T, BusError> {
         let (there, back) = (self.server.delay(), self.server.delay());
         sleep(there).await;
         self.link.unpaused().await;

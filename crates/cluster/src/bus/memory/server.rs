@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::super::asking::Waiting;
 use super::super::{BusError, KeyUpdate, KeyValue, Keys, Lane, Message};
 use super::faults::{Chances, Dice};
 
@@ -45,6 +46,8 @@ pub struct MemoryServer {
     up: AtomicBool,
     generation: AtomicU64,
     changed: Notify,
+    /// Who takes questions, by name.
+    listeners: Mutex<HashMap<String, Waiting>>,
 }
 
 fn lane_index(lane: Lane) -> usize {
@@ -67,7 +70,18 @@ impl MemoryServer {
             up: AtomicBool::new(true),
             generation: AtomicU64::new(0),
             changed: Notify::new(),
+            listeners: Mutex::default(),
         }
+    }
+
+    pub(in crate::bus) fn listens(&self, name: String, to: Waiting) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).insert(name, to);
+    }
+
+    /// Who listens under a name, unless it has gone.
+    pub(in crate::bus) fn listener(&self, name: &str) -> Option<Waiting> {
+        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.get(name).filter(|to| !to.is_closed()).cloned()
     }
 
     /// Keeps every record that is ever written to a log, purged or not, for a look at the end.

@@ -6,11 +6,11 @@
 //! | [`failure`] | what the server's refusals mean here |
 //!
 //! One stream per partition, `lycosa-CRAWL-7`, with the subjects `lycosa.CRAWL.7.in` and `lycosa.CRAWL.7.log`; one bucket of
-//! keys and one of objects, both `lycosa-CRAWL`. The server must sync before it acknowledges (`sync_interval: always`),
-//! or what was acknowledged may be lost with it.
+//! keys and one of objects, both `lycosa-CRAWL`. Questions to a node go to `lycosa.CRAWL.node.NODE.KIND`. The
+//! server must sync before it acknowledges (`sync_interval: always`), or what was acknowledged may be lost with it.
 
 mod connect;
-mod failure;
+pub(super) mod failure;
 
 use async_nats::jetstream::consumer::{DeliverPolicy, pull};
 use async_nats::jetstream::kv::{Operation, Store};
@@ -92,6 +92,15 @@ impl NatsBus {
 
     fn subject(&self, partition: PartitionId, lane: Lane) -> String {
         format!("lycosa.{}.{partition}.{}", self.crawl, lane.as_str())
+    }
+
+    /// Where a node takes questions of a kind. No stream keeps them.
+    pub(super) fn subject_of_node(&self, node: &str, kind: &str) -> String {
+        format!("lycosa.{}.node.{node}.{kind}", self.crawl)
+    }
+
+    pub(super) fn client(&self) -> async_nats::Client {
+        self.context.client()
     }
 
     fn stream_config(&self, partition: PartitionId) -> Config {
