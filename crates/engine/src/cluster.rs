@@ -6,6 +6,7 @@
 //! | [`state`] | the store as the cluster sees it: partitions with positions |
 //! | [`commit`] | a commit that goes to the logs of partitions first, then to disk |
 //! | [`note`] | what travels with a link besides its URL |
+//! | [`aside`] | links that wait to be followed by the node that found them |
 //! | [`archive_number`] | whose archive a page lies in |
 //! | [`custody`] | which archived pages are safe, and which are lost with a node |
 //! | [`briefing`] | what all nodes must know before they crawl: settings and seeds |
@@ -14,6 +15,7 @@
 //! not learn of each other's.
 
 pub mod archive_number;
+pub mod aside;
 pub mod briefing;
 pub mod commit;
 pub mod custody;

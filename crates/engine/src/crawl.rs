@@ -19,7 +19,9 @@ use lycosa_frontier::{Admission, Discovered, Frontier, PrintTable, Revisits, Sco
 use lycosa_graph::{EdgeLog, EdgeLogError};
 use lycosa_types::{CanonUrl, UnixMs, UrlKey};
 
-use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Opener, Parts, Stop};
+use crate::bookkeeper::{
+    Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, NodeParts, Opener, Parts, Stop,
+};
 use crate::cluster::Seat;
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
 use crate::config::{Config, ConfigError, LimitConfig};
@@ -235,11 +237,18 @@ impl Crawl {
         let mut workers = Vec::new();
         committer.node = seat.as_ref().map(Seat::committer);
         let node = seat.as_ref().map(|seat| seat.node.clone());
-        let parts = match &seat {
+        let mut seat = seat;
+        let parts = match &mut seat {
             Some(seat) => {
                 let (opener, thread) = Opener::new(Arc::clone(&store));
                 threads.push(spawn(&layout, "opener".to_owned(), thread)?);
-                Some((seat.node.clone(), seat.runtime.clone(), seat.settings.clone(), opener))
+                Some(NodeParts {
+                    node: seat.node.clone(),
+                    runtime: seat.runtime.clone(),
+                    settings: seat.settings.clone(),
+                    aside: seat.aside.take(),
+                    opener,
+                })
             }
             None => None,
         };

@@ -4,6 +4,7 @@
 
 mod contract;
 mod crawl;
+mod depot;
 mod model;
 mod real;
 mod server;

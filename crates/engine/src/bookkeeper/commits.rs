@@ -7,6 +7,7 @@ use lycosa_frontier::StoreError;
 use lycosa_frontier::store::Mark;
 
 use super::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Stop};
+use crate::cluster::aside::MARK_ASIDE;
 use crate::committer::{Batch, CommitError};
 
 /// A commit is started at least this often while there is something to commit.
@@ -40,6 +41,10 @@ impl Bookkeeper {
         marks.extend(self.mail_mark(changes.epoch));
         if self.totals.revisits > 0 {
             marks.extend(self.refresher.mark());
+        }
+        if let Some(aside) = self.member.as_mut().and_then(|member| member.aside.as_mut()) {
+            aside.flush().map_err(CommitError::Aside)?;
+            marks.push((MARK_ASIDE, aside.mark()));
         }
         let stays = self.member.as_mut().map(|member| member.cut(changes.epoch));
         let batch = Batch {

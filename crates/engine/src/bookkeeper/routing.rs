@@ -1,7 +1,7 @@
 //! Links on their way: those that other nodes sent are taken in, those of other nodes are sent.
 
-use lycosa_cluster::Batch;
 use lycosa_cluster::plan::{Route, route};
+use lycosa_cluster::{Batch, LinkMode};
 use lycosa_frontier::{Admission, Discovered, StoreError};
 use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlKey};
 
@@ -51,7 +51,9 @@ impl Bookkeeper {
     fn check_link(&mut self, partition: PartitionId, url: &str) -> Option<UrlKey> {
         CanonUrl::parse(url, &self.context.config.urls).ok().filter(|_| url.starts_with("http"))?;
         let member = self.member.as_mut()?;
-        (member.partition_of(url) == partition).then(|| UrlKey::of(url))
+        // Where nodes follow links of others, a partition may hold URLs that are not its own.
+        let crossing = member.settings.links == LinkMode::Cross;
+        (crossing || member.partition_of(url) == partition).then(|| UrlKey::of(url))
     }
 
     /// Sends a URL that was found here to its owner. Returns its partition if that is open here: then it is not sent.
@@ -71,7 +73,11 @@ impl Bookkeeper {
                 let note = Note { seed: found.seed, redirects, relevance: found.relevance, found_on };
                 member.send(partition, (url, found.depth, importance), &note);
             }
-            Route::Drop | Route::Cross => self.totals.count_rejected("elsewhere"),
+            Route::Cross => {
+                let note = Note { seed: found.seed, redirects, relevance: found.relevance, found_on };
+                member.put_aside(url, found, &note);
+            }
+            Route::Drop => self.totals.count_rejected("elsewhere"),
         }
         None
     }

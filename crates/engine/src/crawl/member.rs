@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use lycosa_cluster::{Bus, NodeHandle};
+use lycosa_cluster::{Bus, LinkMode, NodeHandle};
 use lycosa_fetch::Shared;
 use lycosa_frontier::store::Mark;
 use lycosa_frontier::{Frontier, PrintTable, Scope, Store, StoreError};
@@ -13,6 +13,7 @@ use super::{
     seeds_mark, write_config,
 };
 use crate::bookkeeper::{MARK_CLEAN, is_supported};
+use crate::cluster::aside::{Aside, MARK_ASIDE};
 use crate::cluster::{Joining, Seat, archive_number};
 use crate::config::Config;
 use crate::judge::JudgeContext;
@@ -37,6 +38,10 @@ impl Crawl {
         }
         config.partitions.count = settings.partitioner.partitions;
         config.partitions.by = settings.partitioner.granularity;
+        if settings.links == LinkMode::Cross {
+            // One host may be in several partitions then; what they have in common is its address.
+            config.politeness.ip_delay_ms = config.politeness.ip_delay_ms.max(config.politeness.delay_ms);
+        }
         config.check()?;
         let store = super::open_store(&layout, &config)?;
         own(&store, &layout, settings.id)?;
@@ -66,8 +71,14 @@ impl Crawl {
         let near = NearTable::load(&store, &config.judging, config.prints_bytes())?;
         let shared = Shared::new(config.shared_options()?)?;
         let context = Arc::new(JudgeContext::new(config.clone(), scope, prints, near, Arc::clone(&store)));
+        let aside = match settings.links {
+            LinkMode::Cross => Some(open_aside(&store, &layout)?),
+            LinkMode::Exchange | LinkMode::Drop => None,
+        };
+        let mut seat = Seat::take(joining, Arc::clone(&store), archive);
+        seat.aside = aside;
         Ok(Self {
-            seat: Some(Seat::take(joining, Arc::clone(&store), archive)),
+            seat: Some(seat),
             shared,
             context,
             layout,
@@ -82,6 +93,14 @@ impl Crawl {
             events: channel(),
         })
     }
+}
+
+/// Links that were put aside and not taken up yet.
+fn open_aside(store: &Store, layout: &Layout) -> Result<Aside, CrawlError> {
+    let mark = store.mark(MARK_ASIDE)?.unwrap_or_default();
+    let taken = <[u8; 8]>::try_from(mark).map_or(0, u64::from_be_bytes);
+    let path = layout.aside();
+    Aside::open(&path, taken).map_err(|source| CrawlError::Io { path, source })
 }
 
 /// The number of this directory's archive: the one it has, or a new one.

@@ -1,5 +1,7 @@
 //! Several engines in one process, on a bus in memory, crawl the synthetic web together.
 
+mod crossing;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -25,6 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 struct Cluster {
     site: Site,
     server: Arc<MemoryServer>,
+    settings: CrawlSettings,
     /// Runs what belongs to no node.
     runtime: Runtime,
 }
@@ -52,7 +55,7 @@ fn settings() -> CrawlSettings {
 impl Cluster {
     fn start(world: WorldConfig) -> Self {
         let server = Arc::new(MemoryServer::new(1, Chances::default()));
-        Self { site: Site::start(world), server, runtime: runtime() }
+        Self { site: Site::start(world), server, settings: settings(), runtime: runtime() }
     }
 
     fn config(&self) -> Config {
@@ -65,7 +68,7 @@ impl Cluster {
         let bus = MemoryBus::new(self.server.clone(), Arc::default());
         let seeds: Vec<CanonUrl> = seeds.iter().map(|seed| CanonUrl::from_canonical(seed.clone())).collect();
         self.runtime.block_on(async {
-            let settings = join(&bus, &settings()).await.unwrap();
+            let settings = join(&bus, &self.settings).await.unwrap();
             let sender = NodeId::new("submit", 1).unwrap();
             briefing::submit(&bus, &settings, config, &sender, &seeds).await.unwrap();
         });
@@ -75,7 +78,7 @@ impl Cluster {
         let runtime = runtime();
         let wire = Arc::new(Link::default());
         let bus = MemoryBus::new(self.server.clone(), wire.clone());
-        let settings = runtime.block_on(join(&bus, &settings())).unwrap();
+        let settings = runtime.block_on(join(&bus, &self.settings)).unwrap();
         let mut node = NodeConfig::new(NodeId::new(name, 1).unwrap(), settings);
         node.timing = Timing {
             beat: Duration::from_millis(200),
