@@ -10,6 +10,7 @@ mod member;
 mod opener;
 mod pace;
 mod pictures;
+mod prints;
 mod progress;
 mod routing;
 

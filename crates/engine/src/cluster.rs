@@ -11,8 +11,8 @@
 //! | [`custody`] | which archived pages are safe, and which are lost with a node |
 //! | [`briefing`] | what all nodes must know before they crawl: settings and seeds |
 //!
-//! Content-seen and near-duplicate tables are per node: two nodes that fetch the same content under different hosts do
-//! not learn of each other's.
+//! Payloads are claimed in the partition that their value belongs to, so that copies are told across nodes, a little later
+//! than on one machine. Tables of near-duplicates are per node.
 
 pub mod archive_number;
 pub mod aside;

@@ -110,6 +110,8 @@ fn parse(bytes: &[u8]) -> Result<Head, Answer> {
     let length = match (method, length) {
         (Method::Head, length) => length.unwrap_or(0),
         (Method::Put, Some(length)) => length,
+        // Senders may leave it out where there is nothing to send.
+        (Method::Put, None) if range.is_some_and(|range| range.length == 0) => 0,
         (Method::Put, None) => return Err(Answer::hanging_up(411, "content-length is missing")),
     };
     let whole = range.map_or(0, |range: Piece| range.all);

@@ -123,7 +123,7 @@ impl Bookkeeper {
         if !entry.revisit && (fetched || matches!(end.outcome, Outcome::Missing { .. })) {
             self.prospects.page(&entry.url, edges.as_ref());
         }
-        let key = entry.key;
+        let (key, first_print) = (entry.key, end.first_print);
         match self.frontier.finish_page(host, *entry, end, now) {
             Some(mut done) => {
                 let importance = self.prospects.importance(key);
@@ -141,6 +141,9 @@ impl Bookkeeper {
                 }
                 let found_on = UrlId { partition: done.slot.partition, key };
                 self.admit(&outlinks, found_on, now)?;
+                if let Some(digest) = first_print {
+                    self.claim_print(digest, found_on)?;
+                }
                 for id in news {
                     if let Some(record) = self.store.url(id)? {
                         self.frontier.revisit(id, record, now)?;
@@ -226,7 +229,8 @@ impl Bookkeeper {
         let signals = self.prospects.signals(url, key, found);
         if self.member.is_some() {
             let way = (redirects, found_on);
-            let Some(partition) = self.send_elsewhere(url, found, way, signals.importance) else {
+            let share = self.prospects.share(key);
+            let Some(partition) = self.send_elsewhere(url, found, way, share) else {
                 return Ok(());
             };
             let discovered = Discovered { url, key, redirects, found_on, signals };

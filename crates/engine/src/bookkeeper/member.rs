@@ -53,13 +53,10 @@ struct Departure {
     after: Option<u64>,
 }
 
-/// A link that found the outbox full.
-struct Waiting {
-    partition: PartitionId,
-    url: String,
-    depth: u16,
-    importance: f32,
-    note: Vec<u8>,
+/// What found the outbox full.
+enum Waiting {
+    Link { partition: PartitionId, url: String, depth: u16, importance: f32, note: Vec<u8> },
+    Fact { partition: PartitionId, kind: u8, body: Vec<u8> },
 }
 
 pub(super) struct Member {
@@ -175,16 +172,27 @@ impl Member {
         let link = Link { url, depth, backlinks: 1, importance, note: &self.note };
         if !self.overflow.is_empty() || self.node.try_send(partition, &link).is_err() {
             let (url, note) = (url.to_owned(), self.note.clone());
-            self.overflow.push_back(Waiting { partition, url, depth, importance, note });
+            self.overflow.push_back(Waiting::Link { partition, url, depth, importance, note });
+        }
+    }
+
+    pub(super) fn send_fact(&mut self, partition: PartitionId, kind: u8, body: Vec<u8>) {
+        if !self.overflow.is_empty() || self.node.try_send_fact(partition, kind, &body).is_err() {
+            self.overflow.push_back(Waiting::Fact { partition, kind, body });
         }
     }
 
     /// Gives the outbox what it had no room for.
     fn drain(&mut self) {
         while let Some(waiting) = self.overflow.front() {
-            let Waiting { partition, url, depth, importance, note } = waiting;
-            let link = Link { url, depth: *depth, backlinks: 1, importance: *importance, note };
-            if self.node.try_send(*partition, &link).is_err() {
+            let sent = match waiting {
+                Waiting::Link { partition, url, depth, importance, note } => {
+                    let link = Link { url, depth: *depth, backlinks: 1, importance: *importance, note };
+                    self.node.try_send(*partition, &link)
+                }
+                Waiting::Fact { partition, kind, body } => self.node.try_send_fact(*partition, *kind, body),
+            };
+            if sent.is_err() {
                 return;
             }
             self.overflow.pop_front();

@@ -33,14 +33,16 @@ impl Bookkeeper {
                 continue;
             };
             let found = Found { depth: link.depth, seed: note.seed, relevance: note.relevance };
-            let mut signals = self.prospects.signals(link.url, key, found);
-            signals.importance = signals.importance.max(link.importance);
-            signals.backlinks = signals.backlinks.max(link.backlinks);
+            if link.importance > 0.0 {
+                self.prospects.heard(key, link.importance, link.backlinks);
+            }
+            let signals = self.prospects.signals(link.url, key, found);
             let (url, redirects, found_on) = (link.url, note.redirects, note.found_on);
             let discovered = Discovered { url, key, redirects, found_on, signals };
             let admission = self.frontier.admit_to(partition, discovered, now)?;
             self.count_admission(admission, &discovered)?;
         }
+        self.take_facts(partition, &batch.facts)?;
         if let Some(member) = &mut self.member {
             member.consumed.insert(partition, sequence);
         }

@@ -170,8 +170,9 @@ mod tests {
     use lycosa_types::PartitionId;
 
     fn link(n: u16) -> AsideLink {
-        let found_on =
-            (n % 2 == 0).then_some(UrlId { partition: PartitionId(n), key: UrlKey(u128::from(n) << 70) });
+        let found_on = n
+            .is_multiple_of(2)
+            .then_some(UrlId { partition: PartitionId(n), key: UrlKey(u128::from(n) << 70) });
         AsideLink { url: format!("http://h{n}.test/{n}"), depth: n, redirects: 1, relevance: 1.0, found_on }
     }
 

@@ -1,6 +1,7 @@
 //! Several engines in one process, on a bus in memory, crawl the synthetic web together.
 
 mod crossing;
+mod prints;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
