@@ -6,6 +6,7 @@ use lycosa_frontier::{Admission, Discovered, StoreError};
 use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlKey};
 
 use super::Bookkeeper;
+use crate::cluster::aside::crossed_key;
 use crate::cluster::note::Note;
 use crate::prospects::Found;
 
@@ -54,8 +55,11 @@ impl Bookkeeper {
         CanonUrl::parse(url, &self.context.config.urls).ok().filter(|_| url.starts_with("http"))?;
         let member = self.member.as_mut()?;
         // Where nodes follow links of others, a partition may hold URLs that are not its own.
-        let crossing = member.settings.links == LinkMode::Cross;
-        (crossing || member.partition_of(url) == partition).then(|| UrlKey::of(url))
+        match member.partition_of(url) == partition {
+            true => Some(UrlKey::of(url)),
+            false if member.settings.links == LinkMode::Cross => Some(crossed_key(url, partition)),
+            false => None,
+        }
     }
 
     /// Sends a URL that was found here to its owner. Returns its partition if that is open here: then it is not sent.

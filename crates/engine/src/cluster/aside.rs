@@ -11,7 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use foldhash::HashSet;
-use lycosa_types::{UrlId, UrlKey};
+use lycosa_frontier::{Store, StoreError};
+use lycosa_types::{CanonUrl, PartitionId, Partitioner, UrlId, UrlKey, UrlRecord};
 
 /// How far the file was taken, in the state.
 pub const MARK_ASIDE: &str = "aside";
@@ -19,6 +20,31 @@ pub const MARK_ASIDE: &str = "aside";
 const MAX_KNOWN: usize = 1 << 20;
 /// Most bytes read at a time.
 const STRETCH: u64 = 256 << 10;
+
+/// What a URL is stored under in a partition that is not its own. A node may have the URL's own partition as well, and within
+/// a node keys are unique. No canonical URL has a space.
+pub fn crossed_key(url: &str, partition: PartitionId) -> UrlKey {
+    UrlKey::of(&format!("{url} {partition}"))
+}
+
+/// What a directory knows of a URL: as one of its own, or as one that this node crossed over for.
+pub fn record_of(
+    store: &Store,
+    partitioner: &Partitioner,
+    url: &CanonUrl,
+) -> Result<Option<UrlRecord>, StoreError> {
+    let own = store.visited_or_waiting(partitioner.id_of(url), url)?;
+    if own.is_some() || store.mark(MARK_ASIDE)?.is_none() {
+        return Ok(own);
+    }
+    for partition in (0..partitioner.partitions).map(PartitionId) {
+        let id = UrlId { partition, key: crossed_key(url.as_str(), partition) };
+        if let Some(record) = store.url(id)? {
+            return Ok(Some(record));
+        }
+    }
+    Ok(None)
+}
 
 /// A link that waits.
 #[derive(Clone, Debug, PartialEq)]
@@ -167,7 +193,6 @@ fn parse(line: &str) -> Option<AsideLink> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lycosa_types::PartitionId;
 
     fn link(n: u16) -> AsideLink {
         let found_on = n

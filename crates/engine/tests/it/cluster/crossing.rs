@@ -5,7 +5,8 @@ use lycosa_engine::bookkeeper::Stop;
 
 use super::{Cluster, check_all_done, merge, world};
 
-/// Every page is found although no link is sent. A node asks for a page once as its owner, and once because it crossed over.
+/// Every page is found although no link is sent. A page is asked for once by its owner, and once by each node
+/// that crossed over.
 #[test]
 fn nodes_that_cross_over_find_everything() {
     let mut cluster = Cluster::start(world(36, 1200));
@@ -22,7 +23,7 @@ fn nodes_that_cross_over_find_everything() {
     merge(&mut all, of_b);
     check_all_done(&all, &cluster.expected(seeds));
     let repeats = cluster.repeats();
-    assert!(repeats.iter().all(|(_, count)| *count <= 4), "{repeats:?}");
+    assert!(repeats.iter().all(|(_, count)| *count <= 3), "{repeats:?}");
 }
 
 /// A node that leaves sends what it has put aside to the owners.
