@@ -77,9 +77,7 @@ impl Bookkeeper {
                     return Ok(());
                 }
                 self.end_page(PageResult { host, entry, judged }, now)?;
-                for result in self.held.remove(&key).unwrap_or_default() {
-                    self.end_page(result, now)?;
-                }
+                self.end_held(key, now)?;
             }
             Finished::Rules { host, end, sitemaps, address, elapsed_ms, encoded } => {
                 self.extra.extend(encoded);
@@ -95,9 +93,22 @@ impl Bookkeeper {
             Finished::Returned { host, kind } => {
                 if let LeaseKind::Page(entry) = &kind {
                     self.leased.remove(&entry.key);
+                    // They refer to an earlier visit of it.
+                    self.end_held(entry.key, now)?;
                 }
                 self.frontier.take_back(host, kind, now);
             }
+        }
+        Ok(())
+    }
+
+    /// Ends what waited for a page, and what waited for that in turn: a copy of a near-duplicate, for one.
+    fn end_held(&mut self, key: UrlKey, now: UnixMs) -> Result<(), StoreError> {
+        let mut ending = self.held.remove(&key).unwrap_or_default();
+        while let Some(result) = ending.pop() {
+            let key = result.entry.key;
+            self.end_page(result, now)?;
+            ending.extend(self.held.remove(&key).unwrap_or_default());
         }
         Ok(())
     }

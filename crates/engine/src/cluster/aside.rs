@@ -88,6 +88,11 @@ impl Aside {
         self.taken == self.end && self.fresh.is_empty()
     }
 
+    /// The disk failed: the next [flush](Self::flush) says how.
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
     /// How far it was taken: to be committed with what was taken.
     pub fn mark(&self) -> Vec<u8> {
         self.taken.to_be_bytes().to_vec()

@@ -137,7 +137,12 @@ impl Member {
     fn finish(self) -> (CrawlEnd, BTreeMap<String, UrlRecord>) {
         let started = Instant::now();
         while !self.thread.is_finished() {
-            assert!(started.elapsed() < PATIENCE, "{} does not end", self.node.node());
+            let (beat, progress) = (self.node.beat(), self.crawl.progress());
+            assert!(
+                started.elapsed() < PATIENCE,
+                "{} does not end: {beat:?}, {progress:?}",
+                self.node.node()
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
         let end = self.thread.join().unwrap().unwrap();
