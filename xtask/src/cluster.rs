@@ -9,6 +9,7 @@
 //! | [`nats`] | one NATS server or several, which can be killed |
 //! | [`proxy`] | the network between a node and the servers, which can be cut |
 //! | [`soak`] | `cargo xtask soak`: a crawl under faults, and what must hold at its end |
+//! | [`takeover`] | how soon a dead node's partitions are worked on by others |
 //! | [`web`] | the synthetic web |
 
 pub mod audit;
@@ -18,6 +19,7 @@ pub mod figures;
 pub mod nats;
 pub mod proxy;
 pub mod soak;
+pub mod takeover;
 pub mod web;
 
 use std::path::{Path, PathBuf};

@@ -108,10 +108,10 @@ impl<B: Bus> Coordinator<B> {
 
     /// Takes in beats until `until`.
     async fn follow(&mut self, until: Instant) {
+        // Beats of many nodes may come without a gap: whatever is there at the end is still heard, and then time has passed.
+        let latest = until + self.config.timing.beat;
         loop {
-            let Some(left) = until.checked_duration_since(Instant::now()).filter(|d| !d.is_zero()) else {
-                return;
-            };
+            let left = until.saturating_duration_since(Instant::now());
             let watcher = match &mut self.watcher {
                 Some(watcher) => watcher,
                 None => match timeout(WATCH_PATIENCE, self.bus.watch(Keys::Under(MEMBER_KEYS))).await {
@@ -129,6 +129,9 @@ impl<B: Bus> Coordinator<B> {
             match timeout(left, watcher.next()).await {
                 Ok(Ok(update)) => {
                     self.tracker.observe(&update.key, update.value.as_deref(), self.heard_until);
+                    if Instant::now() > latest {
+                        return;
+                    }
                 }
                 Ok(Err(_)) => self.watcher = None,
                 Err(_) => {

@@ -11,6 +11,7 @@
 //! | [`termination`] | when it is over |
 //! | [`node`] | all of it joined; what the crawl calls and is told |
 //! | [`ship`] | sealed segments go to the central archive |
+//! | [`depot`] | the central archive at a parent node |
 //! | [`name`] | crawls, nodes and their lives |
 //!
 //! Promises:
@@ -21,6 +22,7 @@
 
 pub mod bus;
 pub mod coordinator;
+pub mod depot;
 pub mod exchange;
 pub mod leader;
 pub mod membership;
@@ -46,5 +48,5 @@ pub use node::{
 };
 pub use owner::{Dump, MemoryState, PartitionState, Position};
 pub use plan::{Allocation, LinkMode, Route, Table};
-pub use ship::{S3Options, Shipper};
+pub use ship::{ParentOptions, S3Options, ShipOptions, Shipper};
 pub use wire::{Batch, Change, Link, Links};

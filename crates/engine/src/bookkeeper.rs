@@ -2,6 +2,7 @@
 //! when the crawl is over. It never waits for a disk or a server.
 
 mod commits;
+mod crossing;
 mod handout;
 mod intake;
 mod mail;
@@ -9,6 +10,7 @@ mod member;
 mod opener;
 mod pace;
 mod pictures;
+mod prints;
 mod progress;
 mod routing;
 
@@ -30,6 +32,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::clock;
+use crate::cluster::aside::Aside;
 use crate::cluster::custody::LostArchive;
 use crate::committer::{Batch, CommitError, Ended};
 use crate::config::LimitConfig;
@@ -162,7 +165,17 @@ pub struct Parts {
     pub progress: Arc<Mutex<Progress>>,
     pub stop: Arc<AtomicBool>,
     /// The node and where it runs, in a cluster.
-    pub node: Option<(NodeHandle, Handle, CrawlSettings, Opener)>,
+    pub node: Option<NodeParts>,
+}
+
+/// What a bookkeeper needs in a cluster.
+pub struct NodeParts {
+    pub node: NodeHandle,
+    pub runtime: Handle,
+    pub settings: CrawlSettings,
+    pub opener: Opener,
+    /// Links to follow once nothing else is left, in link mode `cross`.
+    pub aside: Option<Aside>,
 }
 
 impl Bookkeeper {
@@ -208,9 +221,7 @@ impl Bookkeeper {
             last_progress: now,
             current: String::new(),
             stop: parts.stop,
-            member: parts
-                .node
-                .map(|(node, runtime, settings, opener)| Member::new(node, runtime, settings, opener)),
+            member: parts.node.map(Member::new),
         }
     }
 
@@ -221,6 +232,7 @@ impl Bookkeeper {
             self.receive(stopping.is_some())?;
             let now = clock::now();
             self.tend_partitions(now)?;
+            self.cross_over(stopping.map(|(reason, _)| reason), now)?;
             if stopping.is_none() {
                 if let Some(reason) = self.reason_to_stop() {
                     stopping = Some((reason, Instant::now()));

@@ -7,15 +7,17 @@
 //! | [`commit`] | a commit that goes to the logs of partitions first, then to disk |
 //! | [`note`] | what travels with a link besides its URL |
 //! | [`answering`] | questions to the nodes' indexes, and their answers |
+//! | [`aside`] | links that wait to be followed by the node that found them |
 //! | [`archive_number`] | whose archive a page lies in |
 //! | [`custody`] | which archived pages are safe, and which are lost with a node |
 //! | [`briefing`] | what all nodes must know before they crawl: settings and seeds |
 //!
-//! Content-seen and near-duplicate tables are per node: two nodes that fetch the same content under different hosts do
-//! not learn of each other's.
+//! Payloads are claimed in the partition that their value belongs to, so that copies are told across nodes, a little later
+//! than on one machine. Tables of near-duplicates are per node.
 
 pub mod answering;
 pub mod archive_number;
+pub mod aside;
 pub mod briefing;
 pub mod commit;
 pub mod custody;

@@ -25,6 +25,8 @@ pub enum CommitError {
     Edges(#[from] EdgeLogError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("links that were put aside cannot be kept: {0}; free space or repair the disk")]
+    Aside(std::io::Error),
     #[error("the cluster took no commit: {0}")]
     Node(#[from] NodeError),
 }

@@ -135,6 +135,9 @@ pub struct ArchiveConfig {
     pub revisits: bool,
     pub central: String,
     pub central_endpoint: String,
+    pub central_ca: String,
+    pub central_cert: String,
+    pub central_key: String,
 }
 
 impl Default for ArchiveConfig {
@@ -146,6 +149,9 @@ impl Default for ArchiveConfig {
             revisits: true,
             central: String::new(),
             central_endpoint: String::new(),
+            central_ca: String::new(),
+            central_cert: String::new(),
+            central_key: String::new(),
         }
     }
 }

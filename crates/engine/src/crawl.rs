@@ -1,12 +1,13 @@
 //! A crawl: a directory is opened, threads are started, the bookkeeper runs, and a report is written.
 
 mod member;
+mod opened;
 
 pub(crate) use member::own_archive;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -17,24 +18,27 @@ use lycosa_cluster::{BusError, NodeHandle};
 use lycosa_fetch::{Shared, TlsSetupError};
 use lycosa_frontier::scope::PatternError;
 use lycosa_frontier::store::Mark;
-use lycosa_frontier::{Admission, Discovered, Frontier, PrintTable, Revisits, Scope, Store, StoreError};
+use lycosa_frontier::{Admission, Discovered, Frontier, Revisits, Store, StoreError};
 use lycosa_graph::{EdgeLog, EdgeLogError};
 use lycosa_types::{CanonUrl, UnixMs, UrlKey};
 
-use crate::bookkeeper::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Opener, Parts, Stop};
+use crate::bookkeeper::{
+    Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, NodeParts, Opener, Parts, Stop,
+};
 use crate::cluster::Seat;
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
 use crate::config::{Config, ConfigError, LimitConfig};
 use crate::indexing::{Followed, Follower, IndexingError};
 use crate::judge::{JudgeContext, compression};
 use crate::layout::{Layout, write_atomically};
-use crate::near::NearTable;
 use crate::prospects::{Found, Prospects};
 use crate::refresher::Refresher;
 use crate::report::{ExchangeFigures, REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
 use crate::shipping::{Shipping, ShippingError};
 use crate::totals::{Progress, Totals};
 use crate::{clock, rules, worker};
+
+use opened::Opened;
 
 /// Marks in the state.
 pub(crate) const MARK_SEEDS: &str = "seeds";
@@ -174,7 +178,6 @@ impl Crawl {
         }
         let mut frontier = Frontier::open(options, Arc::clone(&store), read_rules, clean, now)?;
         let prospects = Prospects::open(config.order, config.prospects_bytes(), &layout.edges())?;
-        let refresher = Refresher::open(&config.refresh, &store)?;
         for seed in &seeds {
             let (url, key) = (seed.as_str(), seed.key());
             let signals = prospects.signals(url, key, Found { depth: 0, seed: true, relevance: 1.0 });
@@ -188,24 +191,7 @@ impl Crawl {
         marks.push((MARK_SEEDS, seeds_mark(&seeds)));
         store.commit(&[], &changes, &marks)?;
         frontier.committed(changes.epoch);
-        let scope = Scope::new(config.scope_options(), &seeds)?;
-        let prints = PrintTable::load(Arc::clone(&store), config.prints_bytes())?;
-        let near = NearTable::load(&store, &config.judging, config.prints_bytes())?;
-        Ok(Self {
-            shared: Shared::new(config.shared_options()?)?,
-            context: Arc::new(JudgeContext::new(config.clone(), scope, prints, near, Arc::clone(&store))),
-            layout,
-            config,
-            store,
-            frontier,
-            prospects,
-            refresher,
-            totals,
-            committer,
-            handle: Handle { stop: Arc::default(), progress: Arc::default() },
-            events: channel(),
-            seat: None,
-        })
+        Opened { layout, config, store, frontier, prospects, totals, committer }.assemble(&seeds)
     }
 
     pub fn handle(&self) -> Handle {
@@ -237,11 +223,18 @@ impl Crawl {
         let mut workers = Vec::new();
         committer.node = seat.as_ref().map(Seat::committer);
         let node = seat.as_ref().map(|seat| seat.node.clone());
-        let parts = match &seat {
+        let mut seat = seat;
+        let parts = match &mut seat {
             Some(seat) => {
                 let (opener, thread) = Opener::new(Arc::clone(&store));
                 threads.push(spawn(&layout, "opener".to_owned(), thread)?);
-                Some((seat.node.clone(), seat.runtime.clone(), seat.settings.clone(), opener))
+                Some(NodeParts {
+                    node: seat.node.clone(),
+                    runtime: seat.runtime.clone(),
+                    settings: seat.settings.clone(),
+                    aside: seat.aside.take(),
+                    opener,
+                })
             }
             None => None,
         };

@@ -57,6 +57,11 @@ impl Layout {
         self.root.join("shipped")
     }
 
+    /// Links to partitions of other nodes, in link mode `cross`.
+    pub fn aside(&self) -> PathBuf {
+        self.root.join("aside")
+    }
+
     /// Whether a crawl lives here.
     pub fn exists(&self) -> bool {
         self.state().is_dir()

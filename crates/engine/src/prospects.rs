@@ -120,6 +120,22 @@ impl Prospects {
         }
     }
 
+    /// What one link has given a URL on average: the owner of the URL adds up what all of them did. 0 if links are not
+    /// counted.
+    pub fn share(&self, key: UrlKey) -> f32 {
+        let known = self.online.as_ref().and_then(|online| online.get(key.low()));
+        known.map_or(0.0, |known| known.importance / known.in_links.max(1) as f32)
+    }
+
+    /// Other nodes met a URL on pages of theirs; what those gave it counts as what pages here give.
+    pub fn heard(&mut self, key: UrlKey, importance: f32, backlinks: u32) {
+        let Some(online) = &mut self.online else { return };
+        let moves = online.receive(key.low(), importance, backlinks);
+        if moves || matches!(self.order, Order::Backlink | Order::Pvalue) {
+            self.stale.push(key.low());
+        }
+    }
+
     /// Notes the waiting URLs that the page last taken in says something about. To be called after its links were
     /// admitted: those that are new stand where they belong already.
     pub fn note(&mut self, edges: Option<&PageEdges>) {

@@ -12,6 +12,7 @@ use lycosa_frontier::{Course, Store, StoreError};
 use lycosa_types::{CanonUrl, PastVisit, UrlError, UrlId, UrlRecord, VisitFacts};
 
 use crate::bookkeeper::{MARK_CLEAN, MARK_TOTALS};
+use crate::cluster::aside::record_of;
 use crate::config::{Config, ConfigError};
 use crate::layout::Layout;
 use crate::refresher::first_visit;
@@ -163,7 +164,7 @@ impl CrawlReader {
     /// The record of a URL as somebody typed it.
     pub fn find(&self, raw: &str) -> Result<UrlRecord, ReaderError> {
         let url = CanonUrl::parse(raw, &self.config.urls)?;
-        let record = self.store.visited_or_waiting(self.config.partitioner().id_of(&url), &url)?;
+        let record = record_of(&self.store, &self.config.partitioner(), &url)?;
         record.ok_or_else(|| ReaderError::Unknown(url.into_string()))
     }
 

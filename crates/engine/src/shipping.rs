@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use lycosa_archive::{ArchiveError, segments};
 use lycosa_cluster::ship::ShipError;
-use lycosa_cluster::{S3Options, Shipper};
+use lycosa_cluster::{ParentOptions, S3Options, ShipOptions, Shipper};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
@@ -20,6 +20,8 @@ use crate::cluster::seat::TellSafe;
 use crate::config::ArchiveConfig;
 use crate::layout::Layout;
 
+/// Where the token for a parent node is looked for, so that it stands in no file that is shown around.
+const TOKEN: &str = "LYCOSA_CENTRAL_TOKEN";
 /// How often is looked for sealed segments.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Pause after a failure; it doubles up to the longest.
@@ -81,12 +83,7 @@ impl Shipping {
         node: Option<&str>,
         tell: Option<TellSafe>,
     ) -> Result<Self, ShippingError> {
-        let options = S3Options {
-            endpoint: Some(config.central_endpoint.clone()).filter(|endpoint| !endpoint.is_empty()),
-            allow_http: config.central_endpoint.starts_with("http://"),
-            ..S3Options::default()
-        };
-        let shipper = Shipper::open(&config.central, &options, &layout.shipped())?;
+        let shipper = Shipper::open(&config.central, &options(config), &layout.shipped())?;
         let orders = Arc::new(Orders::default());
         let prefix = node.map_or_else(String::new, |node| format!("{node}/"));
         let (archive, told) = (layout.archive(), Vec::new());
@@ -189,6 +186,23 @@ impl Run {
         let sealed = self.sealed().unwrap_or_default();
         let safe = sealed.iter().filter(|(_, name)| self.shipper.ledger().get(name).is_some()).count();
         Shipped { safe, left: sealed.len() - safe }
+    }
+}
+
+fn options(config: &ArchiveConfig) -> ShipOptions {
+    let named = |value: &str| Some(value.to_owned()).filter(|value| !value.is_empty());
+    let file = |value: &str| named(value).map(PathBuf::from);
+    ShipOptions {
+        s3: S3Options {
+            endpoint: named(&config.central_endpoint),
+            allow_http: config.central_endpoint.starts_with("http://"),
+            ..S3Options::default()
+        },
+        parent: ParentOptions {
+            token: std::env::var(TOKEN).ok().and_then(|token| named(token.trim())),
+            authority: file(&config.central_ca),
+            certificate: file(&config.central_cert).zip(file(&config.central_key)),
+        },
     }
 }
 

@@ -4,6 +4,7 @@ use lycosa_frontier::{Rejection, Scope, Store, StoreError};
 use lycosa_types::{CanonUrl, Outcome, PartitionId, UrlError, UrlRecord, UrlState};
 use serde::Serialize;
 
+use crate::cluster::aside::record_of;
 use crate::config::Config;
 use crate::rules;
 
@@ -46,7 +47,7 @@ pub fn why(store: &Store, config: &Config, raw: &str) -> Result<Why, WhyError> {
         partition: id.partition,
         state: "unknown",
         because: String::new(),
-        record: store.visited_or_waiting(id, &url)?,
+        record: record_of(store, &config.partitioner(), &url)?,
         found_on: None,
         duplicate_of: None,
         near_duplicate_of: None,

@@ -4,6 +4,7 @@
 //! [`Done`] records for the committer, and stays in memory until [`Frontier::committed`] says it is on disk.
 
 mod admit;
+mod claims;
 mod dormant;
 mod finish;
 mod lease;
@@ -19,7 +20,8 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 use lycosa_types::{
-    CanonUrl, Digest, Failure, Outcome, Partitioner, UnixMs, UrlId, UrlKey, UrlRecord, VisitFacts,
+    CanonUrl, Digest, Failure, Outcome, PartitionId, Partitioner, UnixMs, UrlId, UrlKey, UrlRecord,
+    VisitFacts,
 };
 
 use crate::course::CourseEnd;
@@ -237,6 +239,8 @@ pub struct Frontier {
     ended: Ended,
     /// Addresses of hosts whose partition was closed while a lease was out.
     left_at: HashMap<HostIndex, std::net::IpAddr>,
+    /// Payloads claimed here and not committed yet.
+    claimed: HashMap<(PartitionId, Digest), UrlId>,
     /// The partitions that are open; none on one machine, where all are.
     partitions: Option<partitions::Partitions>,
 }
@@ -286,6 +290,7 @@ impl Frontier {
             taken_sequence: 0,
             ended: Vec::new(),
             left_at: HashMap::default(),
+            claimed: HashMap::default(),
             partitions: None,
             store,
         }
@@ -407,6 +412,9 @@ impl Frontier {
                     if self.moving.get(key) == Some(&moved.entry.rank) {
                         self.moving.remove(key);
                     }
+                }
+                for (partition, digest, _) in &changes.claims {
+                    self.claimed.remove(&(*partition, *digest));
                 }
                 for (_, print) in &changes.known {
                     self.known_uncommitted.remove(print);

@@ -63,6 +63,8 @@ pub const CLASSES_PER_OCTAVE: i32 = 2;
 const LEAST_EXPONENT: i32 = -32;
 
 const PART_BITS: u32 = 8;
+/// Most that one message may add to a URL: more than all pages of a large crawl hand on together.
+const MOST_RECEIVED: f32 = 1e9;
 
 /// The class of an importance: 0 for next to nothing, [`CLASSES_PER_OCTAVE`] more for each doubling. Higher goes first.
 pub fn class(importance: f32) -> i32 {
@@ -207,13 +209,23 @@ impl OnlineImportance {
         for (url, weight) in targets {
             let hash = self.hash(url);
             let part = &mut self.parts[part_of(hash)];
-            let (before, known) = part.pay(url, hash, share * weight, are_new_links, &mut self.forgotten);
+            let new_links = u32::from(are_new_links);
+            let (before, known) = part.pay(url, hash, share * weight, new_links, &mut self.forgotten);
             let (before, class) = (before.map(class), class(known.importance));
             if !known.fetched && before != Some(class) {
                 let Known { importance, in_links, .. } = known;
                 moved.push(Moved { url, importance, class, before, in_links });
             }
         }
+    }
+
+    /// Pages that were fetched elsewhere, `links` of them, gave a URL this much. Says whether that moves it.
+    pub fn receive(&mut self, url: u64, importance: f32, links: u32) -> bool {
+        let hash = self.hash(url);
+        let part = &mut self.parts[part_of(hash)];
+        let amount = if importance.is_finite() { importance.clamp(0.0, MOST_RECEIVED) } else { 0.0 };
+        let (before, known) = part.pay(url, hash, amount, links, &mut self.forgotten);
+        !known.fetched && before.map(class) != Some(class(known.importance))
     }
 
     /// What is known of a URL.
@@ -282,6 +294,20 @@ mod tests {
         assert_eq!((three.in_links, three.fetched), (2, false));
         assert!(online.get(2).unwrap().fetched && online.get(1).unwrap().in_links == 0);
         assert!(online.get(4).is_none());
+    }
+
+    #[test]
+    fn what_comes_from_elsewhere_counts_like_what_was_found_here() {
+        let (mut online, mut moved) = (online(1 << 20), Vec::new());
+        online.fetched(1, [2], &mut moved);
+        let before = online.get(2).unwrap();
+        assert!(online.receive(2, 3.0 * before.importance, 7));
+        let after = online.get(2).unwrap();
+        assert!((after.importance / before.importance - 4.0).abs() < 1e-5);
+        assert_eq!(after.in_links, 8);
+        assert!(!online.receive(2, 0.0, u32::MAX) && !online.receive(2, f32::NAN, 1));
+        assert_eq!(online.get(2).unwrap().importance, after.importance);
+        assert!(online.get(2).unwrap().in_links > 1 << 20);
     }
 
     #[test]

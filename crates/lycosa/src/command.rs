@@ -6,6 +6,7 @@ pub mod compare;
 pub mod coordinator;
 pub mod crawl;
 pub mod demo;
+pub mod depot;
 pub mod diff;
 pub mod eval;
 pub mod export;

@@ -55,6 +55,8 @@ enum Command {
     Node(Box<command::node::NodeArgs>),
     /// Keep the table of a cluster's crawl, fetching nothing
     Coordinator(command::coordinator::CoordinatorArgs),
+    /// Take in the archive segments of nodes, over HTTPS
+    Depot(command::depot::DepotArgs),
     /// Add seeds to a crawl, also while it runs
     Submit(command::submit::SubmitArgs),
     /// Tell where a crawl is, while it runs or afterwards
@@ -109,6 +111,7 @@ fn main() -> std::process::ExitCode {
         Command::Refresh(args) => command::refresh::run(*args),
         Command::Node(args) => command::node::run(*args),
         Command::Coordinator(args) => command::coordinator::run(args),
+        Command::Depot(args) => command::depot::run(args),
         Command::Submit(args) => command::submit::run(args),
         Command::Status(args) => command::status::run(args),
         Command::Why(args) => command::why::run(args),

@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 
 /// Threads for the node: its beats must not wait for pages.
 const THREADS: usize = 2;
-/// How long servers that do not answer are asked again when a command starts.
+/// How long servers that are there and do not answer yet are asked again when a command starts.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// Where the password and the token are looked for, so that they stand on no command line.
@@ -55,6 +55,9 @@ pub struct NatsArgs {
     /// NATS servers that hold each message: 1, or 3 in production
     #[arg(long, value_name = "N", default_value_t = 1, requires = "nats")]
     pub nats_replicas: usize,
+    /// Seconds to wait for NATS servers that cannot be reached
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "nats")]
+    pub nats_wait: u64,
 }
 
 /// A connection to a crawl in a cluster.
@@ -96,7 +99,13 @@ impl NatsArgs {
         let options = self.options(url)?;
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
-        let connect = || Ok(runtime.block_on(NatsBus::connect(&options, &crawl))?);
+        let (started, wait) = (Instant::now(), Duration::from_secs(self.nats_wait));
+        let connect = || loop {
+            match runtime.block_on(NatsBus::connect(&options, &crawl)) {
+                Err(BusError::Unreachable(_)) if started.elapsed() < wait => std::thread::sleep(LOOK_AGAIN),
+                ended => return Ok(ended?),
+            }
+        };
         let bus = patiently(connect).with_context(|| url.clone())?;
         Ok(Connection { runtime, bus, crawl })
     }

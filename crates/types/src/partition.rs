@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{CanonUrl, UrlKey};
+use crate::{CanonUrl, Digest, UrlKey};
 
 /// Partitions a crawl has unless told otherwise.
 pub const DEFAULT_PARTITIONS: u16 = 64;
@@ -97,6 +97,13 @@ impl Partitioner {
             }
         };
         PartitionId(reduce(hash, self.partitions.max(1)))
+    }
+}
+
+impl Partitioner {
+    /// The partition where a payload is claimed: by its value, whoever fetched it.
+    pub fn partition_of_print(&self, digest: Digest) -> PartitionId {
+        PartitionId(reduce(xxh3_64(&digest.0.to_be_bytes()), self.partitions.max(1)))
     }
 }
 

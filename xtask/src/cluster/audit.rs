@@ -1,6 +1,6 @@
 //! The requests as the server saw them. Each node has a name of its own as its user agent, so the ledger says who asked.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
@@ -123,20 +123,6 @@ impl Ledger {
         let count = self.requests.iter().filter(within).filter(|request| who(request.node())).count();
         count as f64 * 1000.0 / (until_ms - from_ms).max(1) as f64
     }
-
-    /// For each host that `node` asked within `window_ms` before `died_ms`: how long until another node asked it.
-    pub fn takeovers_ms(&self, node: &str, died_ms: u64, window_ms: u64) -> Vec<u64> {
-        let before = died_ms.saturating_sub(window_ms)..died_ms;
-        let its = |request: &&Request| request.node() == node && before.contains(&request.arrived_unix_ms);
-        let hosts: BTreeSet<&str> = self.requests.iter().filter(its).map(|request| &*request.host).collect();
-        let mut first: BTreeMap<&str, u64> = BTreeMap::new();
-        for request in self.requests.iter().filter(|request| request.node() != node) {
-            if request.arrived_unix_ms >= died_ms && hosts.contains(&*request.host) {
-                first.entry(&request.host).or_insert(request.arrived_unix_ms - died_ms);
-            }
-        }
-        first.into_values().collect()
-    }
 }
 
 #[cfg(test)]
@@ -150,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ledger_tells_repeats_gaps_and_who_took_over() {
+    fn the_ledger_tells_repeats_gaps_and_rates() {
         let requests = vec![
             request(0, "x", "/robots.txt", "a"),
             request(100, "x", "/1", "a"),
@@ -166,7 +152,6 @@ mod tests {
         assert_eq!(repeats.len(), 1);
         assert_eq!((&*repeats[0].url, repeats[0].before_ms, repeats[0].again_ms), ("http://y/1", 120, 1000));
         assert_eq!(ledger.too_soon(60_000).len(), 1);
-        assert_eq!(ledger.takeovers_ms("b", 200, 100), [700]);
         assert!((ledger.rate(0, 1000, |node| node == "a") - 4.0).abs() < 1e-9);
     }
 }

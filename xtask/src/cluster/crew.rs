@@ -106,7 +106,10 @@ impl Member {
         let child = Command::new(lycosa)
             .args(args)
             .args(["--nats", &urls.join(","), "--crawl", CRAWL, "--node", &self.name])
+            // Servers that were killed come back.
+            .args(["--nats-wait", "120"])
             .env("RUST_LOG", "info")
+            .env("NO_COLOR", "1")
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -190,8 +193,13 @@ impl Member {
         Ok(values.next().context("the report is empty")??)
     }
 
+    /// All it has written so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
     pub fn log_tail(&self) -> String {
-        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let text = self.log();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(15)..].join("\n")
     }

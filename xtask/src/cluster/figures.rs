@@ -1,7 +1,8 @@
 //! `cargo xtask cluster`: what a cluster does and costs, on this machine. Written to `bench/results/`.
 //!
 //! Everything is counted at the web's server or comes from the reports of the nodes. The web answers after a delay, and each
-//! node has few requests under way, so that it is the network that limits a node and not the cores they share.
+//! node has few requests under way, so that it is the network that limits a node and not the cores they share. No host has so
+//! many pages that its own pace would limit two nodes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use super::audit::Ledger;
 use super::crew::{CrawlOptions, Member, alone, fetched};
 use super::nats::Nats;
+use super::takeover::{self, Takeover};
 use super::web::{Web, WebOptions};
 use super::{Programs, unix_ms};
 use crate::bench::describe_machine;
@@ -27,24 +29,26 @@ const PATIENCE: Duration = Duration::from_secs(900);
 const WARM_UP: Duration = Duration::from_secs(12);
 /// Rates are taken over so long.
 const WINDOW_MS: u64 = 8_000;
-/// Hosts that a node asked so long before it died are watched.
-const RECENT_MS: u64 = 5_000;
+/// Between two deaths.
+const RECOVERY: Duration = Duration::from_secs(3);
+/// Answers take so much longer where a crawl must not end before all was seen.
+const SLOWER: u64 = 3;
 
 #[derive(Debug, Args)]
 pub struct FiguresArgs {
     /// Pages of the web
-    #[arg(long, default_value_t = 20_000)]
+    #[arg(long, default_value_t = 12_000)]
     pages: u32,
-    #[arg(long, default_value_t = 600)]
+    #[arg(long, default_value_t = 1_000)]
     hosts: u32,
     /// Sizes of the clusters
     #[arg(long, value_delimiter = ',', default_value = "1,2,3,8")]
     nodes: Vec<usize>,
     /// Delay before each answer of the web
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 100)]
     latency_ms: u64,
     /// Requests under way per node
-    #[arg(long, default_value_t = 32)]
+    #[arg(long, default_value_t = 6)]
     concurrency: usize,
     /// Programs are here (`lycosa` and `examples/simweb`), instead of being built
     #[arg(long)]
@@ -74,8 +78,9 @@ struct Figures {
     machine: crate::bench::Machine,
     command: String,
     sizes: Vec<Size>,
-    /// Until each host of a killed node was asked again.
-    takeover_ms: Vec<u64>,
+    /// Pages per second of two nodes over those of one, whole crawls.
+    two_against_one: Option<f64>,
+    takeovers: Vec<Takeover>,
     /// Requests per second of the two nodes before and while a third joins.
     join_before_per_s: f64,
     join_during_per_s: f64,
@@ -94,8 +99,8 @@ pub fn run(workspace: &Workspace, args: &FiguresArgs) -> Result<()> {
         println!("{}", serde_json::to_string(&size)?);
         sizes.push(size);
     }
-    let takeover_ms = stage.takeover()?;
-    println!("takeover: {takeover_ms:?} ms");
+    let takeovers = stage.takeovers()?;
+    println!("{}", serde_json::to_string(&takeovers)?);
     let [join_before_per_s, join_during_per_s, join_all_during_per_s] = stage.join()?;
     let command = format!(
         "cargo xtask cluster --pages {} --hosts {} --latency-ms {} --concurrency {}{}",
@@ -108,8 +113,9 @@ pub fn run(workspace: &Workspace, args: &FiguresArgs) -> Result<()> {
     let figures = Figures {
         machine,
         command,
+        two_against_one: two_against_one(&sizes),
         sizes,
-        takeover_ms,
+        takeovers,
         join_before_per_s,
         join_during_per_s,
         join_all_during_per_s,
@@ -150,20 +156,36 @@ fn describe(figures: &Figures) -> Result<String> {
             size.cpu_ms_per_page,
         )?;
     }
-    let takeovers = &figures.takeover_ms;
+    if let Some(times) = figures.two_against_one {
+        writeln!(
+            out,
+            "\nTwo nodes made {times:.2} times the pages per second of one, from the first request to the last."
+        )?;
+    }
+    writeln!(
+        out,
+        "\nTakeover after `kill -9` of a node, default settings, from its death until its partitions are open elsewhere and their pages may be requested:\n"
+    )?;
+    for takeover in &figures.takeovers {
+        let Takeover { coordinated, partitions, median_ms, longest_ms } = takeover;
+        let who = if *coordinated { "a node that coordinated as well" } else { "a node" };
+        let (median, longest) = (*median_ms as f64 / 1000.0, *longest_ms as f64 / 1000.0);
+        writeln!(out, "- {who}, {partitions} partitions: median {median:.1} s, longest {longest:.1} s")?;
+    }
     let (before, during) = (figures.join_before_per_s, figures.join_during_per_s);
     writeln!(
         out,
-        "\nTakeover after `kill -9` of one of three nodes, default settings: {} hosts it was asking were asked again after {:.1} to \
-         {:.1} s.\n\nA third node joins two: these made {before:.0} requests per second before, {during:.0} in the {} s after \
+        "\nA third node joins two: these made {before:.0} requests per second before, {during:.0} in the {} s after \
          it came, all three together {:.0}.",
-        takeovers.len(),
-        takeovers.iter().min().copied().unwrap_or(0) as f64 / 1000.0,
-        takeovers.iter().max().copied().unwrap_or(0) as f64 / 1000.0,
         WINDOW_MS / 1000,
         figures.join_all_during_per_s,
     )?;
     Ok(out)
+}
+
+fn two_against_one(sizes: &[Size]) -> Option<f64> {
+    let rate = |nodes| sizes.iter().find(|size| size.nodes == nodes).map(|size| size.pages_per_s);
+    Some(rate(2)? / rate(1)?)
 }
 
 struct Stage<'a> {
@@ -205,9 +227,13 @@ impl Stage<'_> {
         alone(self.programs, &web, &dir.join("node"), &self.options())
     }
 
-    fn scene(&self, name: &str, count: usize) -> Result<Scene> {
+    fn scene(&self, name: &str, count: usize, slower: u64) -> Result<Scene> {
         let dir = self.room.join(name);
-        let web = Web::start(&self.programs.simweb, &dir.join("web"), self.world())?;
+        let web = Web::start(
+            &self.programs.simweb,
+            &dir.join("web"),
+            WebOptions { latency_ms: self.args.latency_ms * slower, ..self.world() },
+        )?;
         let nats = Nats::start(&self.programs.nats, &dir, 1)?;
         let options = self.options();
         let mut nodes = Vec::new();
@@ -224,7 +250,7 @@ impl Stage<'_> {
     }
 
     fn size(&self, count: usize, expected: &BTreeSet<String>) -> Result<Size> {
-        let mut scene = self.scene(&format!("size-{count}"), count)?;
+        let mut scene = self.scene(&format!("size-{count}"), count, 1)?;
         let (mut found, mut links_sent, mut bytes_sent, mut cpu_s) = (BTreeSet::new(), 0, 0, 0.0);
         for node in &mut scene.nodes {
             let status = node.wait(PATIENCE)?;
@@ -259,17 +285,19 @@ impl Stage<'_> {
         })
     }
 
-    fn takeover(&self) -> Result<Vec<u64>> {
-        let mut scene = self.scene("takeover", 3)?;
+    /// A node dies, and then the one that coordinates.
+    fn takeovers(&self) -> Result<Vec<Takeover>> {
+        let mut scene = self.scene("takeover", 4, SLOWER)?;
         std::thread::sleep(WARM_UP);
-        let died = unix_ms();
-        scene.nodes[2].kill();
-        std::thread::sleep(Duration::from_secs(25));
-        Ok(scene.end()?.takeovers_ms("n2", died, RECENT_MS))
+        let first = takeover::measure(&mut scene.nodes, false)?;
+        std::thread::sleep(RECOVERY);
+        let second = takeover::measure(&mut scene.nodes, true)?;
+        scene.end()?;
+        Ok(vec![first, second])
     }
 
     fn join(&self) -> Result<[f64; 3]> {
-        let mut scene = self.scene("join", 2)?;
+        let mut scene = self.scene("join", 2, SLOWER)?;
         std::thread::sleep(WARM_UP);
         let mut third = Member::new("n2", &scene.dir, &scene.nats)?;
         let joined = unix_ms();

@@ -35,6 +35,8 @@ pub enum BusError {
     Full(PartitionId),
     #[error("the bus cannot be reached or did not answer ({0}); it is tried again")]
     Unavailable(String),
+    #[error("no NATS server can be reached ({0}); check the address, or start the server first")]
+    Unreachable(String),
     #[error("the object {0:?} is damaged: its checksum is wrong")]
     Damaged(String),
     #[error("the bus refuses this: {0}")]

@@ -49,7 +49,7 @@ const CRAWL_KEYS: &str = "crawl";
 /// Events that may wait for the crawl.
 const EVENTS: usize = 1024;
 /// The table is looked up now and then even if the watch is silent.
-const TABLE_AGAIN: Duration = Duration::from_secs(5);
+const TABLE_AGAIN: Duration = Duration::from_secs(3);
 /// Beats that must reach the bus before a node that was out of touch may fetch again.
 const BEATS_AFTER_SILENCE: u32 = 2;
 

@@ -15,7 +15,7 @@ use crate::wire::record::take_changes;
 use crate::wire::{Body, Change, Piece, Record, SnapshotRef};
 
 /// A reader that says nothing for so long, although there is more, is replaced.
-const READ_PATIENCE: Duration = Duration::from_secs(10);
+const READ_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How a partition was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,12 +5,14 @@
 //! | [`ledger`] | which segments are safe, on disk |
 //! | [`directory`] | a central archive in a directory |
 //! | [`s3`] | a central archive in an S3-compatible object store |
+//! | [`parent`] | a central archive at a parent node |
 //!
 //! Promises: a segment is called safe only after the archive holds all of it under its name with the checksum it has
 //! here; an upload that broke off is taken up where it stopped; shipping a segment again does nothing.
 
 pub mod directory;
 pub mod ledger;
+pub mod parent;
 pub mod s3;
 
 use std::fs::File;
@@ -22,6 +24,8 @@ use url::Url;
 
 use directory::Directory;
 pub use ledger::{Ledger, Safe};
+use parent::Parent;
+pub use parent::ParentOptions;
 use s3::S3;
 pub use s3::S3Options;
 
@@ -32,7 +36,7 @@ pub const MAX_SEGMENT_NAME: usize = 255;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ShipError {
-    #[error("{0:?} names no central archive; write file:///path or s3://bucket/path")]
+    #[error("{0:?} names no central archive; write file:///path, s3://bucket/path or https://parent:port/")]
     Address(String),
     #[error("{0:?} cannot be the name of a segment")]
     Name(String),
@@ -44,6 +48,8 @@ pub enum ShipError {
     Changed(String),
     #[error("the central archive holds another {0} already; use another directory or prefix per node")]
     Taken(String),
+    #[error("the parent node does not let us in: {0}; give it the token or a certificate")]
+    Refused(String),
     #[error("the central archive failed: {0}; it is tried again")]
     Store(String),
 }
@@ -58,6 +64,14 @@ pub(crate) fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> ShipErro
 enum Central {
     Directory(Directory),
     S3(Box<S3>),
+    Parent(Parent),
+}
+
+/// How to reach the archive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShipOptions {
+    pub s3: S3Options,
+    pub parent: ParentOptions,
 }
 
 /// Ships segments of one node, one after the other.
@@ -68,13 +82,14 @@ pub struct Shipper {
 }
 
 impl Shipper {
-    /// `address` is `file:///path` or `s3://bucket/prefix`; the ledger and what is needed to take up an upload lie in `dir`.
-    pub fn open(address: &str, options: &S3Options, dir: &Path) -> Result<Self, ShipError> {
+    /// `address` is `file:///path`, `s3://bucket/prefix` or `https://parent:port/`; the ledger and what is needed to take up an upload lie in `dir`.
+    pub fn open(address: &str, options: &ShipOptions, dir: &Path) -> Result<Self, ShipError> {
         let wrong = || ShipError::Address(address.chars().take(200).collect());
         let url = Url::parse(address).map_err(|_| wrong())?;
         let central = match url.scheme() {
             "file" => Central::Directory(Directory::new(url.to_file_path().map_err(|()| wrong())?)?),
-            "s3" => Central::S3(Box::new(S3::new(&url, options, dir)?)),
+            "s3" => Central::S3(Box::new(S3::new(&url, &options.s3, dir)?)),
+            "https" => Central::Parent(Parent::new(&url, &options.parent)?),
             _ => return Err(wrong()),
         };
         Ok(Self { central, ledger: Ledger::open(dir)? })
@@ -94,13 +109,14 @@ impl Shipper {
         match &self.central {
             Central::Directory(directory) => directory.put(path, &safe)?,
             Central::S3(s3) => s3.put(path, &safe).await?,
+            Central::Parent(parent) => parent.put(path, &safe).await?,
         }
         self.ledger.add(safe.clone())?;
         Ok(safe)
     }
 }
 
-fn check_name(name: &str) -> Result<(), ShipError> {
+pub(crate) fn check_name(name: &str) -> Result<(), ShipError> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'/');
     let parts_fine = name.split('/').all(|part| !part.is_empty() && !part.starts_with('.'));
     if !name.is_empty() && name.len() <= MAX_SEGMENT_NAME && name.bytes().all(plain) && parts_fine {
@@ -153,8 +169,10 @@ mod tests {
     #[tokio::test]
     async fn only_known_addresses_are_taken() {
         let dir = tempfile::tempdir().unwrap();
-        for bad in ["", "ftp://x/", "not a url", "file://host/x"] {
-            let opened = Shipper::open(bad, &S3Options::default(), dir.path());
+        for bad in
+            ["", "ftp://x/", "http://x/", "https://user@x/", "https://x/?q", "not a url", "file://host/x"]
+        {
+            let opened = Shipper::open(bad, &ShipOptions::default(), dir.path());
             assert!(matches!(opened, Err(ShipError::Address(_))), "{bad}");
         }
     }

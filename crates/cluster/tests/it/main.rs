@@ -5,6 +5,7 @@
 mod asking;
 mod contract;
 mod crawl;
+mod depot;
 mod model;
 mod real;
 mod server;

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use lycosa_cluster::ship::{S3Options, ShipError, Shipper};
+use lycosa_cluster::ship::{S3Options, ShipError, ShipOptions, Shipper};
 
 fn segment(dir: &Path, bytes: usize) -> std::path::PathBuf {
     let path = dir.join("segment.warc.gz");
@@ -28,7 +28,7 @@ async fn a_directory_takes_up_where_a_copy_stopped() {
     std::fs::write(central.join("n1/b.warc.gz.part"), vec![7; 2_000_000]).unwrap();
     std::fs::write(central.join("n1/c.warc.gz"), b"another file").unwrap();
     let work = dir.path().join("work");
-    let mut shipper = Shipper::open(&address, &S3Options::default(), &work).unwrap();
+    let mut shipper = Shipper::open(&address, &ShipOptions::default(), &work).unwrap();
     for name in ["n1/a.warc.gz", "n1/b.warc.gz"] {
         let safe = shipper.ship(&path, name).await.unwrap();
         assert_eq!(safe.bytes, 3_000_000);
@@ -39,7 +39,7 @@ async fn a_directory_takes_up_where_a_copy_stopped() {
     // What is safe is known after a restart, even when the segment is gone here.
     drop(shipper);
     std::fs::remove_file(&path).unwrap();
-    let mut shipper = Shipper::open(&address, &S3Options::default(), &work).unwrap();
+    let mut shipper = Shipper::open(&address, &ShipOptions::default(), &work).unwrap();
     assert_eq!(shipper.ledger().len(), 2);
     assert!(shipper.ship(&path, "n1/a.warc.gz").await.is_ok());
     assert!(matches!(shipper.ship(&path, "n1/d.warc.gz").await, Err(ShipError::File { .. })));
@@ -144,12 +144,13 @@ async fn an_object_store_takes_up_where_an_upload_stopped() {
             std::thread::spawn(move || serve(stream, &store));
         }
     });
-    let options = S3Options {
+    let s3 = S3Options {
         endpoint: Some(endpoint),
         region: Some("nowhere".to_owned()),
         key: Some(("id".to_owned(), "secret".to_owned())),
         allow_http: true,
     };
+    let options = ShipOptions { s3, ..ShipOptions::default() };
     let dir = tempfile::tempdir().unwrap();
     let path = segment(dir.path(), 27 << 20);
     let work = dir.path().join("work");
@@ -228,12 +229,13 @@ impl Drop for Moto {
 #[tokio::test]
 async fn an_object_store_of_others_gets_every_byte() {
     let Some(moto) = Moto::start() else { return };
-    let options = S3Options {
+    let s3 = S3Options {
         endpoint: Some(moto.endpoint.clone()),
         region: Some("us-east-1".to_owned()),
         key: Some(("id".to_owned(), "secret".to_owned())),
         allow_http: true,
     };
+    let options = ShipOptions { s3, ..ShipOptions::default() };
     let dir = tempfile::tempdir().unwrap();
     let path = segment(dir.path(), 19 << 20);
     let mut shipper = Shipper::open("s3://bucket/crawl", &options, &dir.path().join("work")).unwrap();

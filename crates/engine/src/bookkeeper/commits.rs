@@ -7,6 +7,7 @@ use lycosa_frontier::StoreError;
 use lycosa_frontier::store::Mark;
 
 use super::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Stop};
+use crate::cluster::aside::{Aside, MARK_ASIDE};
 use crate::committer::{Batch, CommitError};
 
 /// A commit is started at least this often while there is something to commit.
@@ -25,7 +26,8 @@ impl Bookkeeper {
         let mut nothing = waiting == 0 && !self.frontier.has_changes() && self.mailbox.mark.is_none();
         if let Some(member) = &self.member {
             due = (due || member.wants_commit()) && member.may_commit();
-            nothing &= !member.has_consumed();
+            let failed = member.aside.as_ref().is_some_and(Aside::has_failed);
+            nothing &= !member.has_consumed() && !failed;
         }
         if !due || self.committing > 0 || nothing {
             return Ok(());
@@ -40,6 +42,10 @@ impl Bookkeeper {
         marks.extend(self.mail_mark(changes.epoch));
         if self.totals.revisits > 0 {
             marks.extend(self.refresher.mark());
+        }
+        if let Some(aside) = self.member.as_mut().and_then(|member| member.aside.as_mut()) {
+            aside.flush().map_err(CommitError::Aside)?;
+            marks.push((MARK_ASIDE, aside.mark()));
         }
         let stays = self.member.as_mut().map(|member| member.cut(changes.epoch));
         let batch = Batch {

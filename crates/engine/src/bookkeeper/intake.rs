@@ -77,9 +77,7 @@ impl Bookkeeper {
                     return Ok(());
                 }
                 self.end_page(PageResult { host, entry, judged }, now)?;
-                for result in self.held.remove(&key).unwrap_or_default() {
-                    self.end_page(result, now)?;
-                }
+                self.end_held(key, now)?;
             }
             Finished::Rules { host, end, sitemaps, address, elapsed_ms, encoded } => {
                 self.extra.extend(encoded);
@@ -95,9 +93,22 @@ impl Bookkeeper {
             Finished::Returned { host, kind } => {
                 if let LeaseKind::Page(entry) = &kind {
                     self.leased.remove(&entry.key);
+                    // They refer to an earlier visit of it.
+                    self.end_held(entry.key, now)?;
                 }
                 self.frontier.take_back(host, kind, now);
             }
+        }
+        Ok(())
+    }
+
+    /// Ends what waited for a page, and what waited for that in turn: a copy of a near-duplicate, for one.
+    fn end_held(&mut self, key: UrlKey, now: UnixMs) -> Result<(), StoreError> {
+        let mut ending = self.held.remove(&key).unwrap_or_default();
+        while let Some(result) = ending.pop() {
+            let key = result.entry.key;
+            self.end_page(result, now)?;
+            ending.extend(self.held.remove(&key).unwrap_or_default());
         }
         Ok(())
     }
@@ -123,7 +134,7 @@ impl Bookkeeper {
         if !entry.revisit && (fetched || matches!(end.outcome, Outcome::Missing { .. })) {
             self.prospects.page(&entry.url, edges.as_ref());
         }
-        let key = entry.key;
+        let (key, first_print) = (entry.key, end.first_print);
         match self.frontier.finish_page(host, *entry, end, now) {
             Some(mut done) => {
                 let importance = self.prospects.importance(key);
@@ -141,6 +152,9 @@ impl Bookkeeper {
                 }
                 let found_on = UrlId { partition: done.slot.partition, key };
                 self.admit(&outlinks, found_on, now)?;
+                if let Some(digest) = first_print {
+                    self.claim_print(digest, found_on)?;
+                }
                 for id in news {
                     if let Some(record) = self.store.url(id)? {
                         self.frontier.revisit(id, record, now)?;
@@ -226,7 +240,8 @@ impl Bookkeeper {
         let signals = self.prospects.signals(url, key, found);
         if self.member.is_some() {
             let way = (redirects, found_on);
-            let Some(partition) = self.send_elsewhere(url, found, way, signals.importance) else {
+            let share = self.prospects.share(key);
+            let Some(partition) = self.send_elsewhere(url, found, way, share) else {
                 return Ok(());
             };
             let discovered = Discovered { url, key, redirects, found_on, signals };

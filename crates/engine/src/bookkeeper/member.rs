@@ -1,13 +1,13 @@
 //! The bookkeeper as a member of a cluster: partitions arrive, leave and are lost; links come in and go out.
 //!
-//! A commit never spans two stays of a partition: one that arrives is opened only after everything that was under way when
-//! it came has been committed. So a commit needs one epoch per partition, and what an earlier stay left behind is gone.
+//! A commit never spans two stays of a partition: one that comes back is opened only after everything that was under way
+//! when it came has been committed. So a commit needs one epoch per partition, and what an earlier stay left behind is gone.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use lycosa_cluster::{
-    Allocation, Batch, CrawlSettings, Event as NodeEvent, Figures, Link, LinkMode, NodeHandle, PartitionLoad,
+    Allocation, Batch, CrawlSettings, Event as NodeEvent, Figures, Link, NodeHandle, PartitionLoad,
 };
 use lycosa_frontier::{PartitionCounts, Scope, StoreError};
 use lycosa_types::{CanonUrl, PartitionId, UnixMs};
@@ -15,8 +15,9 @@ use tokio::runtime::Handle;
 
 use super::opener::{Opener, Read, Unread};
 use super::pace::Pace;
-use super::{Bookkeeper, Stop};
+use super::{Bookkeeper, NodeParts, Stop};
 use crate::cluster::Stays;
+use crate::cluster::aside::Aside;
 use crate::cluster::custody::LostArchive;
 use crate::cluster::note::Note;
 
@@ -36,6 +37,8 @@ struct Arrival {
     epoch: u64,
     planned: bool,
     links: Vec<(u64, Batch)>,
+    /// It was here before: what its earlier stay left under way is committed first.
+    again: bool,
     /// The commit that must be durable first; none before it is cut.
     after: Option<u64>,
     /// It is being read.
@@ -50,13 +53,10 @@ struct Departure {
     after: Option<u64>,
 }
 
-/// A link that found the outbox full.
-struct Waiting {
-    partition: PartitionId,
-    url: String,
-    depth: u16,
-    importance: f32,
-    note: Vec<u8>,
+/// What found the outbox full.
+enum Waiting {
+    Link { partition: PartitionId, url: String, depth: u16, importance: f32, note: Vec<u8> },
+    Fact { partition: PartitionId, kind: u8, body: Vec<u8> },
 }
 
 pub(super) struct Member {
@@ -64,14 +64,18 @@ pub(super) struct Member {
     runtime: Handle,
     opener: Opener,
     pub(super) settings: CrawlSettings,
+    /// Links to follow once nothing else is left, in link mode `cross`.
+    pub(super) aside: Option<Aside>,
     /// The stay each partition had last.
-    epochs: BTreeMap<PartitionId, u64>,
+    pub(super) epochs: BTreeMap<PartitionId, u64>,
     pub(super) consumed: BTreeMap<PartitionId, u64>,
     arriving: Vec<Arrival>,
     leaving: BTreeMap<PartitionId, Departure>,
     overflow: VecDeque<Waiting>,
     /// Archives that are lost, for partitions that have not been opened yet.
     lost: BTreeMap<PartitionId, Vec<LostArchive>>,
+    /// Opened, and whether by plan; no page of theirs could be requested yet.
+    unasked: BTreeMap<PartitionId, bool>,
     /// The last commit that is durable.
     committed: Option<u64>,
     finished: bool,
@@ -87,8 +91,10 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) fn new(node: NodeHandle, runtime: Handle, settings: CrawlSettings, opener: Opener) -> Self {
+    pub(super) fn new(parts: NodeParts) -> Self {
+        let NodeParts { node, runtime, settings, opener, aside } = parts;
         Self {
+            aside,
             node,
             runtime,
             opener,
@@ -99,6 +105,7 @@ impl Member {
             leaving: BTreeMap::new(),
             overflow: VecDeque::new(),
             lost: BTreeMap::new(),
+            unasked: BTreeMap::new(),
             committed: None,
             finished: false,
             asked_to_release: false,
@@ -127,7 +134,7 @@ impl Member {
 
     /// Whether somebody waits for a commit.
     pub(super) fn wants_commit(&self) -> bool {
-        self.arriving.iter().any(|arrival| arrival.after.is_none())
+        self.arriving.iter().any(|arrival| arrival.again && arrival.after.is_none())
             || self.leaving.values().any(|departure| departure.drained && departure.after.is_none())
     }
 
@@ -165,16 +172,27 @@ impl Member {
         let link = Link { url, depth, backlinks: 1, importance, note: &self.note };
         if !self.overflow.is_empty() || self.node.try_send(partition, &link).is_err() {
             let (url, note) = (url.to_owned(), self.note.clone());
-            self.overflow.push_back(Waiting { partition, url, depth, importance, note });
+            self.overflow.push_back(Waiting::Link { partition, url, depth, importance, note });
+        }
+    }
+
+    pub(super) fn send_fact(&mut self, partition: PartitionId, kind: u8, body: Vec<u8>) {
+        if !self.overflow.is_empty() || self.node.try_send_fact(partition, kind, &body).is_err() {
+            self.overflow.push_back(Waiting::Fact { partition, kind, body });
         }
     }
 
     /// Gives the outbox what it had no room for.
     fn drain(&mut self) {
         while let Some(waiting) = self.overflow.front() {
-            let Waiting { partition, url, depth, importance, note } = waiting;
-            let link = Link { url, depth: *depth, backlinks: 1, importance: *importance, note };
-            if self.node.try_send(*partition, &link).is_err() {
+            let sent = match waiting {
+                Waiting::Link { partition, url, depth, importance, note } => {
+                    let link = Link { url, depth: *depth, backlinks: 1, importance: *importance, note };
+                    self.node.try_send(*partition, &link)
+                }
+                Waiting::Fact { partition, kind, body } => self.node.try_send_fact(*partition, *kind, body),
+            };
+            if sent.is_err() {
                 return;
             }
             self.overflow.pop_front();
@@ -206,7 +224,9 @@ impl Bookkeeper {
         let Some(member) = &self.member else { return true };
         // Nobody is there to take anything over.
         let alone = !member.asked_to_release && since.elapsed() > ALONE_AFTER;
-        alone || reason == Stop::Exhausted || self.frontier.partitions().next().is_none()
+        let settled = member.has_crossed() && member.may_commit();
+        let gone = settled && self.frontier.partitions().next().is_none();
+        alone || reason == Stop::Exhausted || gone
     }
 
     /// Gives links that wait a last chance to leave; false if they cannot.
@@ -228,7 +248,9 @@ impl Bookkeeper {
                 tracing::info!(%partition, epoch, planned, ?loaded, "a partition arrived");
                 member.arriving.retain(|arrival| arrival.partition != partition);
                 let links = Vec::new();
-                member.arriving.push(Arrival { partition, epoch, planned, links, after: None, asked: false });
+                let again = member.epochs.contains_key(&partition);
+                let arrival = Arrival { partition, epoch, planned, links, again, after: None, asked: false };
+                member.arriving.push(arrival);
             }
             NodeEvent::Links { partition, epoch, sequence, batch } => {
                 let arrival = member.arriving.iter_mut().find(|arrival| arrival.partition == partition);
@@ -286,7 +308,8 @@ impl Bookkeeper {
             None => settled,
         };
         let coming = member.arriving.len();
-        for arrival in member.arriving.iter_mut().filter(|arrival| !arrival.asked && durable(arrival.after)) {
+        let may_open = |arrival: &&mut Arrival| !arrival.asked && (!arrival.again || durable(arrival.after));
+        for arrival in member.arriving.iter_mut().filter(may_open) {
             arrival.asked = true;
             arrival.after.get_or_insert(committed.unwrap_or(0));
             let Arrival { partition, epoch, .. } = *arrival;
@@ -320,6 +343,7 @@ impl Bookkeeper {
         member.epochs.insert(partition, epoch);
         member.leaving.remove(&partition);
         member.last_asked = None;
+        member.unasked.insert(partition, planned);
         self.frontier.open_pictured(picture?, epoch, planned, now);
         if !lost.is_empty() {
             tracing::warn!(%partition, pages = lost.len(), "pages of a lost archive are fetched again");
@@ -372,7 +396,11 @@ impl Bookkeeper {
         member.last_asked = Some(Instant::now());
         let open: Vec<PartitionCounts> = self.frontier.partitions().collect();
         for PartitionCounts { partition, epoch, .. } in open {
-            self.frontier.set_leasing(partition, member.node.may_fetch(partition, epoch), now);
+            let leasing = member.node.may_fetch(partition, epoch);
+            self.frontier.set_leasing(partition, leasing, now);
+            if leasing && let Some(planned) = member.unasked.remove(&partition) {
+                tracing::info!(%partition, epoch, planned, at_ms = now.0, "a partition is worked on");
+            }
         }
     }
 
@@ -383,7 +411,7 @@ impl Bookkeeper {
         if member.last_report.elapsed() < REPORT_EVERY {
             return;
         }
-        let settled = settled && member.overflow.is_empty();
+        let settled = settled && member.overflow.is_empty() && member.has_crossed();
         let passed_s = member.last_report.elapsed().as_secs_f64();
         member.last_report = Instant::now();
         let mut paces = BTreeMap::new();
@@ -415,5 +443,5 @@ impl Bookkeeper {
 
 /// What the engine can do of what a crawl may be set to.
 pub(crate) fn is_supported(settings: &CrawlSettings) -> bool {
-    settings.allocation != Allocation::Independent && settings.links != LinkMode::Cross
+    settings.allocation != Allocation::Independent
 }

@@ -1,11 +1,12 @@
 //! Links on their way: those that other nodes sent are taken in, those of other nodes are sent.
 
-use lycosa_cluster::Batch;
 use lycosa_cluster::plan::{Route, route};
+use lycosa_cluster::{Batch, LinkMode};
 use lycosa_frontier::{Admission, Discovered, StoreError};
 use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlKey};
 
 use super::Bookkeeper;
+use crate::cluster::aside::crossed_key;
 use crate::cluster::note::Note;
 use crate::prospects::Found;
 
@@ -33,14 +34,16 @@ impl Bookkeeper {
                 continue;
             };
             let found = Found { depth: link.depth, seed: note.seed, relevance: note.relevance };
-            let mut signals = self.prospects.signals(link.url, key, found);
-            signals.importance = signals.importance.max(link.importance);
-            signals.backlinks = signals.backlinks.max(link.backlinks);
+            if link.importance > 0.0 {
+                self.prospects.heard(key, link.importance, link.backlinks);
+            }
+            let signals = self.prospects.signals(link.url, key, found);
             let (url, redirects, found_on) = (link.url, note.redirects, note.found_on);
             let discovered = Discovered { url, key, redirects, found_on, signals };
             let admission = self.frontier.admit_to(partition, discovered, now)?;
             self.count_admission(admission, &discovered)?;
         }
+        self.take_facts(partition, &batch.facts)?;
         if let Some(member) = &mut self.member {
             member.consumed.insert(partition, sequence);
         }
@@ -51,7 +54,12 @@ impl Bookkeeper {
     fn check_link(&mut self, partition: PartitionId, url: &str) -> Option<UrlKey> {
         CanonUrl::parse(url, &self.context.config.urls).ok().filter(|_| url.starts_with("http"))?;
         let member = self.member.as_mut()?;
-        (member.partition_of(url) == partition).then(|| UrlKey::of(url))
+        // Where nodes follow links of others, a partition may hold URLs that are not its own.
+        match member.partition_of(url) == partition {
+            true => Some(UrlKey::of(url)),
+            false if member.settings.links == LinkMode::Cross => Some(crossed_key(url, partition)),
+            false => None,
+        }
     }
 
     /// Sends a URL that was found here to its owner. Returns its partition if that is open here: then it is not sent.
@@ -71,7 +79,11 @@ impl Bookkeeper {
                 let note = Note { seed: found.seed, redirects, relevance: found.relevance, found_on };
                 member.send(partition, (url, found.depth, importance), &note);
             }
-            Route::Drop | Route::Cross => self.totals.count_rejected("elsewhere"),
+            Route::Cross => {
+                let note = Note { seed: found.seed, redirects, relevance: found.relevance, found_on };
+                member.put_aside(url, found, &note);
+            }
+            Route::Drop => self.totals.count_rejected("elsewhere"),
         }
         None
     }

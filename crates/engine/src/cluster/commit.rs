@@ -5,6 +5,7 @@
 //! those links go to its new owner through the exchange before anything counts as done.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub struct NodeCommitter {
     pub node: NodeHandle,
     pub runtime: Handle,
     pub state: Arc<PartitionStore>,
+    /// Links put aside, in link mode `cross`: durable before their pages are done.
+    pub aside: Option<Arc<File>>,
 }
 
 /// A partition's share, on its way.
@@ -81,6 +84,9 @@ impl NodeCommitter {
         let is_end = |(name, _): &&Mark| [MARK_ARCHIVE_END, MARK_EDGES_END].contains(name);
         let ends: Vec<Mark> = marks.iter().filter(is_end).cloned().collect();
         self.state.store().commit_marks(&ends)?;
+        if let Some(aside) = &self.aside {
+            aside.sync_data().map_err(CommitError::Aside)?;
+        }
         let mut lost = BTreeSet::new();
         let mut positions: BTreeMap<PartitionId, Position> = BTreeMap::new();
         let mut commit = build(&parts, stays);

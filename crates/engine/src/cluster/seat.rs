@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use super::aside::Aside;
 use super::briefing::follow_seeds;
 use super::commit::NodeCommitter;
 use super::custody::{LostArchive, Range, lost_archives, tell};
@@ -65,6 +66,8 @@ pub struct Seat {
     seeds: mpsc::Receiver<Vec<CanonUrl>>,
     follower: AbortHandle,
     custody: Custody,
+    /// Links to follow once nothing else is left, in link mode `cross`.
+    pub aside: Option<Aside>,
 }
 
 /// What is left of a seat while the crawl runs: ends the membership when dropped, as a crash would.
@@ -87,12 +90,12 @@ impl Seat {
         let (node, events) = start(bus.clone(), node, Arc::clone(&state));
         let custody = custody(bus, &node, archive);
         drop(guard);
-        Self { node, runtime, settings, state, events, seeds, follower, custody }
+        Self { node, runtime, settings, state, events, seeds, follower, custody, aside: None }
     }
 
     pub fn committer(&self) -> NodeCommitter {
         let (node, runtime, state) = (self.node.clone(), self.runtime.clone(), Arc::clone(&self.state));
-        NodeCommitter { node, runtime, state }
+        NodeCommitter { node, runtime, state, aside: self.aside.as_ref().map(Aside::file) }
     }
 
     /// From now on everything the node tells reaches the bookkeeper. It is bounded by the node's own windows. Whether pages
@@ -100,7 +103,10 @@ impl Seat {
     pub fn attend(self, to: Sender<Event>, with_central: bool) -> (Membership, TellSafe) {
         let Self { node, runtime, mut events, mut seeds, follower, custody, .. } = self;
         let Custody { look, tell } = custody;
+        let asked = node.clone();
         let forward = runtime.spawn(async move {
+            // All partitions of a node that died come with one table: what is lost is looked up once for them all.
+            let mut known: Option<(u64, Vec<LostArchive>)> = None;
             loop {
                 let event = tokio::select! {
                     Some(event) = events.recv() => Event::Cluster(event),
@@ -111,7 +117,13 @@ impl Seat {
                     &event
                     && with_central
                 {
-                    let _ = to.send(Event::LostArchives(*partition, look().await));
+                    let version = asked.table().version;
+                    let lost = match known.take() {
+                        Some((at, lost)) if at == version => lost,
+                        _ => look().await,
+                    };
+                    let _ = to.send(Event::LostArchives(*partition, lost.clone()));
+                    known = Some((version, lost));
                 }
                 // Once nobody listens, the node is leaving and must not be held up.
                 let _ = to.send(event);

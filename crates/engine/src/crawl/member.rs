@@ -1,25 +1,21 @@
 //! A crawl that is part of a cluster's: opened empty, its partitions arrive.
 
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 
-use lycosa_cluster::{Bus, NodeHandle};
-use lycosa_fetch::Shared;
+use lycosa_cluster::{Bus, LinkMode, NodeHandle};
 use lycosa_frontier::store::Mark;
-use lycosa_frontier::{Frontier, PrintTable, Scope, Store, StoreError};
+use lycosa_frontier::{Frontier, Store, StoreError};
 
 use super::{
-    Crawl, CrawlError, Handle, MARK_ARCHIVE_NUMBER, MARK_NODE, MARK_SEEDS, open_writers, read_totals,
+    Crawl, CrawlError, MARK_ARCHIVE_NUMBER, MARK_NODE, MARK_SEEDS, Opened, open_writers, read_totals,
     seeds_mark, write_config,
 };
 use crate::bookkeeper::{MARK_CLEAN, is_supported};
+use crate::cluster::aside::{Aside, MARK_ASIDE};
 use crate::cluster::{Joining, Seat, archive_number};
 use crate::config::Config;
-use crate::judge::JudgeContext;
 use crate::layout::Layout;
-use crate::near::NearTable;
 use crate::prospects::Prospects;
-use crate::refresher::Refresher;
 use crate::rules;
 
 impl Crawl {
@@ -37,6 +33,10 @@ impl Crawl {
         }
         config.partitions.count = settings.partitioner.partitions;
         config.partitions.by = settings.partitioner.granularity;
+        if settings.links == LinkMode::Cross {
+            // One host may be in several partitions then; what they have in common is its address.
+            config.politeness.ip_delay_ms = config.politeness.ip_delay_ms.max(config.politeness.delay_ms);
+        }
         config.check()?;
         let store = super::open_store(&layout, &config)?;
         own(&store, &layout, settings.id)?;
@@ -60,27 +60,18 @@ impl Crawl {
         store.commit(&[], &changes, &marks)?;
         frontier.committed(changes.epoch);
         let prospects = Prospects::open(config.order, config.prospects_bytes(), &layout.edges())?;
-        let refresher = Refresher::open(&config.refresh, &store)?;
-        let scope = Scope::new(config.scope_options(), &joining.seeds)?;
-        let prints = PrintTable::load(Arc::clone(&store), config.prints_bytes())?;
-        let near = NearTable::load(&store, &config.judging, config.prints_bytes())?;
-        let shared = Shared::new(config.shared_options()?)?;
-        let context = Arc::new(JudgeContext::new(config.clone(), scope, prints, near, Arc::clone(&store)));
-        Ok(Self {
-            seat: Some(Seat::take(joining, Arc::clone(&store), archive)),
-            shared,
-            context,
-            layout,
-            config,
-            store,
-            frontier,
-            prospects,
-            refresher,
-            totals,
-            committer,
-            handle: Handle { stop: Arc::default(), progress: Arc::default() },
-            events: channel(),
-        })
+        let aside = match settings.links {
+            LinkMode::Cross => Some(open_aside(&store, &layout)?),
+            LinkMode::Exchange | LinkMode::Drop => None,
+        };
+        let working_copy = Arc::clone(&store);
+        let opened = Opened { layout, config, store, frontier, prospects, totals, committer };
+        let mut crawl = opened.assemble(&joining.seeds)?;
+        // Last, since it starts the node.
+        let mut seat = Seat::take(joining, working_copy, archive);
+        seat.aside = aside;
+        crawl.seat = Some(seat);
+        Ok(crawl)
     }
 }
 
@@ -89,6 +80,14 @@ pub(crate) fn own_archive(store: &Store) -> Result<Option<u32>, StoreError> {
     let Some(mark) = store.mark(MARK_ARCHIVE_NUMBER)? else { return Ok(None) };
     let bytes = <[u8; 4]>::try_from(mark).map_err(|_| StoreError::Damaged("archive number"))?;
     Ok(Some(u32::from_be_bytes(bytes)))
+}
+
+/// Links that were put aside and not taken up yet.
+fn open_aside(store: &Store, layout: &Layout) -> Result<Aside, CrawlError> {
+    let mark = store.mark(MARK_ASIDE)?.unwrap_or_default();
+    let taken = <[u8; 8]>::try_from(mark).map_or(0, u64::from_be_bytes);
+    let path = layout.aside();
+    Aside::open(&path, taken).map_err(|source| CrawlError::Io { path, source })
 }
 
 /// The number of this directory's archive: the one it has, or a new one.

@@ -1,5 +1,8 @@
 //! Several engines in one process, on a bus in memory, crawl the synthetic web together.
 
+mod crossing;
+mod prints;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -25,6 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 struct Cluster {
     site: Site,
     server: Arc<MemoryServer>,
+    settings: CrawlSettings,
     /// Runs what belongs to no node.
     runtime: Runtime,
 }
@@ -52,7 +56,7 @@ fn settings() -> CrawlSettings {
 impl Cluster {
     fn start(world: WorldConfig) -> Self {
         let server = Arc::new(MemoryServer::new(1, Chances::default()));
-        Self { site: Site::start(world), server, runtime: runtime() }
+        Self { site: Site::start(world), server, settings: settings(), runtime: runtime() }
     }
 
     fn config(&self) -> Config {
@@ -65,7 +69,7 @@ impl Cluster {
         let bus = MemoryBus::new(self.server.clone(), Arc::default());
         let seeds: Vec<CanonUrl> = seeds.iter().map(|seed| CanonUrl::from_canonical(seed.clone())).collect();
         self.runtime.block_on(async {
-            let settings = join(&bus, &settings()).await.unwrap();
+            let settings = join(&bus, &self.settings).await.unwrap();
             let sender = NodeId::new("submit", 1).unwrap();
             briefing::submit(&bus, &settings, config, &sender, &seeds).await.unwrap();
         });
@@ -75,7 +79,7 @@ impl Cluster {
         let runtime = runtime();
         let wire = Arc::new(Link::default());
         let bus = MemoryBus::new(self.server.clone(), wire.clone());
-        let settings = runtime.block_on(join(&bus, &settings())).unwrap();
+        let settings = runtime.block_on(join(&bus, &self.settings)).unwrap();
         let mut node = NodeConfig::new(NodeId::new(name, 1).unwrap(), settings);
         node.timing = Timing {
             beat: Duration::from_millis(200),
@@ -133,7 +137,12 @@ impl Member {
     fn finish(self) -> (CrawlEnd, BTreeMap<String, UrlRecord>) {
         let started = Instant::now();
         while !self.thread.is_finished() {
-            assert!(started.elapsed() < PATIENCE, "{} does not end", self.node.node());
+            let (beat, progress) = (self.node.beat(), self.crawl.progress());
+            assert!(
+                started.elapsed() < PATIENCE,
+                "{} does not end: {beat:?}, {progress:?}",
+                self.node.node()
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
         let end = self.thread.join().unwrap().unwrap();

@@ -4,7 +4,7 @@
 //! commit is written as finished alone, except into a log.
 
 use foldhash::{HashMap, HashSet};
-use lycosa_types::{UrlId, UrlKey};
+use lycosa_types::{UrlId, UrlKey, UrlRecord};
 
 use super::operations::{Sink, Space, Step};
 use super::{Changes, HostSlot, Moved, Store, StoreError, codec, keys};
@@ -24,6 +24,9 @@ impl Store {
             collect_overtaken(done, changes, sink)?;
         }
         self.collect_visits(done, changes, sink)?;
+        for (partition, digest, page) in &changes.claims {
+            sink.copy(Step::Found, Space::Claims, &keys::claim(*partition, *digest), &page.to_bytes());
+        }
         for (slot, record) in &changes.hosts {
             sink.put(Step::Done, Space::Hosts, &keys::host(*slot), codec::encode_host(record)?);
         }
@@ -95,9 +98,17 @@ impl Store {
         // In key order, as above.
         let mut ended: Vec<&Done> = done.iter().collect();
         ended.sort_by_key(|visit| (visit.slot.partition, visit.key));
+        let mut told_here: HashSet<UrlId> = HashSet::default();
         for visit in ended {
             let id = UrlId { partition: visit.slot.partition, key: visit.key };
-            sink.put(Step::Done, Space::Urls, &id.to_bytes(), codec::encode_url(&visit.record)?);
+            let record = match changes.copies.get(&id) {
+                Some(first) => {
+                    told_here.insert(id);
+                    codec::encode_url(&copy_of(visit.record.clone(), *first))?
+                }
+                None => codec::encode_url(&visit.record)?,
+            };
+            sink.put(Step::Done, Space::Urls, &id.to_bytes(), record);
             if let Some(signatures) = &visit.signatures {
                 sink.copy(Step::Done, Space::Signatures, &id.to_bytes(), signatures);
             }
@@ -126,8 +137,22 @@ impl Store {
                 self.amend(sink, *id, amendment)?;
             }
         }
+        for (id, first) in changes.copies.iter().filter(|(id, _)| !told_here.contains(id)) {
+            if let Some(record) = self.url(*id)? {
+                let record = codec::encode_url(&copy_of(record, *first))?;
+                sink.put(Step::Done, Space::Urls, &id.to_bytes(), record);
+            }
+        }
         Ok(())
     }
+}
+
+/// A record that says which page it repeats, unless it says so already.
+fn copy_of(mut record: UrlRecord, first: UrlId) -> UrlRecord {
+    if let Some(visit) = &mut record.visit {
+        visit.duplicate_of.get_or_insert(first);
+    }
+    record
 }
 
 /// URLs that were found and ended within the commit, as they were found: at the place in the queue that their end clears.

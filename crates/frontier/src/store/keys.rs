@@ -1,7 +1,7 @@
 //! Keys in the store. Big-endian throughout, partition first, so that a partition is one range and a host's queue is
 //! read in the order it is served.
 
-use lycosa_types::{HostKey, PartitionId, UnixMs, UrlId, UrlKey};
+use lycosa_types::{Digest, HostKey, PartitionId, UnixMs, UrlId, UrlKey};
 
 use crate::order::Rank;
 
@@ -23,6 +23,13 @@ pub(super) fn read_host(bytes: &[u8]) -> Option<HostSlot> {
     let partition = PartitionId(u16::from_be_bytes(bytes.get(..2)?.try_into().ok()?));
     let host = HostKey(u64::from_be_bytes(bytes.get(2..)?.try_into().ok()?));
     Some(HostSlot { partition, host })
+}
+
+pub(super) fn claim(partition: PartitionId, digest: Digest) -> [u8; 10] {
+    let mut key = [0; 10];
+    key[..2].copy_from_slice(&partition.0.to_be_bytes());
+    key[2..].copy_from_slice(&digest.0.to_be_bytes());
+    key
 }
 
 pub(super) fn queue(slot: HostSlot, rank: Rank) -> [u8; 22] {

@@ -87,6 +87,10 @@ pub struct Changes {
     pub hosts: Vec<(HostSlot, HostRecord)>,
     pub rules: Vec<(HostSlot, RulesRecord)>,
     pub prints: Vec<(Digest, UrlId)>,
+    /// Payloads claimed in partitions of this node.
+    pub claims: Vec<(PartitionId, Digest, UrlId)>,
+    /// Pages that turned out to repeat another one after their visit ended.
+    pub copies: HashMap<UrlId, UrlId>,
 }
 
 /// An entry that changed its place in the queue.
@@ -107,6 +111,8 @@ impl Changes {
             && self.hosts.is_empty()
             && self.rules.is_empty()
             && self.prints.is_empty()
+            && self.claims.is_empty()
+            && self.copies.is_empty()
     }
 }
 
@@ -125,6 +131,7 @@ pub struct Store {
     courses: Keyspace,
     due: Keyspace,
     history: Keyspace,
+    claims: Keyspace,
     poisoned: AtomicBool,
 }
 
@@ -181,6 +188,7 @@ impl Store {
             courses: short("courses")?,
             due: short("due")?,
             history: keyspace("history")?,
+            claims: short("claims")?,
             poisoned: AtomicBool::new(false),
             db,
         };
@@ -233,6 +241,7 @@ impl Store {
             Space::Courses => &self.courses,
             Space::Due => &self.due,
             Space::History => &self.history,
+            Space::Claims => &self.claims,
         }
     }
 
@@ -312,6 +321,12 @@ impl Store {
             return Ok(None);
         };
         UrlId::from_bytes(&bytes).map(Some).ok_or(StoreError::Damaged("print"))
+    }
+
+    /// The page that a payload was claimed for, in the partition that the payload's value belongs to.
+    pub fn claim(&self, partition: PartitionId, digest: Digest) -> Result<Option<UrlId>, StoreError> {
+        let Some(bytes) = self.claims.get(keys::claim(partition, digest))? else { return Ok(None) };
+        UrlId::from_bytes(&bytes).map(Some).ok_or(StoreError::Damaged("claim"))
     }
 
     /// The signatures of a page's last visit, as they were given.

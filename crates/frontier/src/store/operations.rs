@@ -22,10 +22,11 @@ pub enum Space {
     Courses = 6,
     Due = 7,
     History = 8,
+    Claims = 9,
 }
 
 impl Space {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Urls,
         Self::Queue,
         Self::Hosts,
@@ -34,6 +35,7 @@ impl Space {
         Self::Courses,
         Self::Due,
         Self::History,
+        Self::Claims,
     ];
 
     pub(super) fn from_tag(tag: u8) -> Option<Self> {

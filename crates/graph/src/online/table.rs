@@ -121,23 +121,21 @@ impl Table {
         (amount, is_first)
     }
 
-    /// Adds to a URL's importance, and to its in-links if this is a link not met before. Returns its importance before, unless
+    /// Adds to a URL's importance, and to its in-links those that were not met before. Returns its importance before, unless
     /// it is new here, and what is known now.
     pub fn pay(
         &mut self,
         url: u64,
         hash: u64,
         amount: f32,
-        is_new_link: bool,
+        new_links: u32,
         forgotten: &mut u64,
     ) -> (Option<f32>, Known) {
         let (at, is_new) = self.place(url, hash, forgotten);
         let slot = &mut self.slots[at];
         let before = if is_new { None } else { Some(slot.importance) };
         slot.importance += amount;
-        if is_new_link && slot.links & MAX_IN_LINKS < MAX_IN_LINKS {
-            slot.links += 1;
-        }
+        slot.links += new_links.min(MAX_IN_LINKS - (slot.links & MAX_IN_LINKS));
         if slot.is_fetched() {
             self.unspent[at] += amount;
         }

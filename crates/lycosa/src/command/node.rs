@@ -54,6 +54,8 @@ pub enum LinksArg {
     Exchange,
     /// They are left out
     Drop,
+    /// The node that found them follows them once it has nothing else to do; pages may be fetched by several nodes
+    Cross,
 }
 
 impl From<AllocationArg> for Allocation {
@@ -71,6 +73,7 @@ impl From<LinksArg> for LinkMode {
         match links {
             LinksArg::Exchange => Self::Exchange,
             LinksArg::Drop => Self::Drop,
+            LinksArg::Cross => Self::Cross,
         }
     }
 }

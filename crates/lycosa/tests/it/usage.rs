@@ -57,6 +57,26 @@ fn failures_are_one_and_say_what_to_do() {
     assert!(run.err.contains("http://"), "{}", run.err);
 }
 
+/// A server that is not there is told at once, not waited for.
+#[test]
+fn a_wrong_nats_address_is_a_failure() {
+    // Nobody listens there any more.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let address = format!("nats://127.0.0.1:{port}");
+    let run = lycosa(&["status", "--nats", &address]).expect_code(1);
+    assert!(run.err.contains("no NATS server can be reached"), "{}", run.err);
+    assert!(!run.err.contains("waiting"), "{}", run.err);
+}
+
+#[test]
+fn a_depot_for_everybody_does_not_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().to_str().unwrap();
+    let args = ["depot", "-d", dir, "--cert", "none.pem", "--key", "none.key", "--listen", "127.0.0.1:0"];
+    let run = lycosa(&args).expect_code(1);
+    assert!(run.err.contains("--client-ca") && run.err.contains("LYCOSA_DEPOT_TOKEN"), "{}", run.err);
+}
+
 #[test]
 fn the_configuration_can_be_printed_and_read_again() {
     let dir = tempfile::tempdir().unwrap();

@@ -101,7 +101,7 @@ impl NatsOptions {
         if let Some((certificate, key)) = &self.certificate {
             options = options.add_client_certificate(certificate.clone(), key.clone());
         }
-        let client = options.connect(addresses).await.map_err(super::failure::unavailable)?;
+        let client = options.connect(addresses).await.map_err(super::failure::of_connect)?;
         Ok(ContextBuilder::new().timeout(REQUEST_TIMEOUT).ack_timeout(REQUEST_TIMEOUT).build(client))
     }
 }

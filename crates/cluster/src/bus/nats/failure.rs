@@ -4,6 +4,7 @@ use std::error::Error;
 
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{PublishError, PublishErrorKind};
+use async_nats::{ConnectError, ConnectErrorKind};
 use lycosa_types::PartitionId;
 
 use crate::bus::BusError;
@@ -39,6 +40,20 @@ pub fn of_publish(error: PublishError, partition: PartitionId, expected: u64) ->
     }
     let full = behind(&error).is_some_and(|error| error.to_string().contains("maximum"));
     if full { BusError::Full(partition) } else { unavailable(error) }
+}
+
+/// No connection. Whether a server is there that cannot answer yet, or none at all, makes a difference to whoever typed the
+/// address.
+pub fn of_connect(error: ConnectError) -> BusError {
+    let kind = error.kind();
+    let BusError::Unavailable(text) = unavailable(error) else { return BusError::Unavailable(String::new()) };
+    match kind {
+        ConnectErrorKind::Io | ConnectErrorKind::Dns => BusError::Unreachable(text),
+        ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
+            BusError::Refused(text)
+        }
+        _ => BusError::Unavailable(text),
+    }
 }
 
 /// Anything else may pass: a server that restarts, a leader that is being chosen, a network that is down.
