@@ -1,64 +1,186 @@
-//! How fresh a continuous crawl keeps its copies, by the truth of the synthetic web: freshness and age over time for each
-//! policy, with the same web, budget and time.
+//! How fresh a continuous crawl keeps its copies, by the truth of the synthetic web: each policy in a crawl of its own,
+//! with the same pages, changes, budget and time, side by side; beside them the policy that is told the true rates.
 //!
-//! `cargo run --release -p lycosa-engine --example freshness [PAGES] [BUDGET_PER_S] [SECONDS]`
+//! `cargo run --release -p lycosa-engine --example freshness -- [--pages N] [--seconds N] [--budget PER_S]… [--rates uniform|power-law] [--json]`
 //!
-//! The web's clock runs with the real one. A copy counts as taken when the server saw the request for it.
+//! The web's clock runs with the real one. A copy counts as taken when the server saw the request for it. Freshness is
+//! looked at every second; the steady state is the second half.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lycosa_engine::{Config, Crawl, Layout};
+use lycosa_engine::{Config, Crawl, KnownRates, Layout};
 use lycosa_frontier::ScopeKind;
 use lycosa_frontier::revisit::PolicyKind;
 use lycosa_simweb::{
-    ChangeConfig, Freshness, Node, PageId, RateSpread, Server, ServerConfig, World, WorldConfig,
+    ChangeConfig, Entry, Freshness, Node, PageId, RateSpread, Server, ServerConfig, World, WorldConfig,
 };
 use lycosa_types::{CanonRules, CanonUrl};
 
-const SAMPLES: u64 = 6;
+type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let number = |at: usize, default: f64| {
-        std::env::args().nth(at).and_then(|text| text.parse().ok()).unwrap_or(default)
-    };
-    let (pages, budget, seconds) = (number(1, 1000.0) as u32, number(2, 50.0), number(3, 90.0));
-    let spreads = [
-        ("uniform rates", RateSpread::UniformRate { min_ms: 4_000, max_ms: 400_000 }),
-        ("power law", RateSpread::PowerLaw { min_ms: 2_000, max_ms: 2_000_000 }),
-    ];
-    println!("{pages} pages, {budget} requests/s for visits, {seconds} s for each policy\n");
-    for (name, spread) in spreads {
-        println!(
-            "| {name}: seconds | {} |",
-            (1..=SAMPLES)
-                .map(|n| format!("{:.0}", seconds * n as f64 / SAMPLES as f64))
-                .collect::<Vec<_>>()
-                .join(" | ")
-        );
-        println!("| --- |{}", " ---: |".repeat(SAMPLES as usize));
-        for policy in [PolicyKind::Optimal, PolicyKind::Uniform, PolicyKind::Proportional, PolicyKind::Age] {
-            let found = run(spread, policy, pages, budget, seconds)?;
-            let line: Vec<String> =
-                found.iter().map(|(fresh, age)| format!("{:.1} %, {age:.0} s", fresh * 100.0)).collect();
-            println!("| {policy:?} | {} |", line.join(" | "));
+const USAGE: &str =
+    "usage: freshness [--pages N] [--seconds N] [--budget PER_S]… [--rates uniform|power-law] [--json]";
+const STRETCHES: usize = 10;
+const SPREADS: [(&str, RateSpread); 2] = [
+    ("uniform", RateSpread::UniformRate { min_ms: 8_000, max_ms: 800_000 }),
+    ("power-law", RateSpread::PowerLaw { min_ms: 4_000, max_ms: 4_000_000 }),
+];
+/// Name, policy, whether it is told the true rates.
+const POLICIES: [(&str, PolicyKind, bool); 5] = [
+    ("oracle", PolicyKind::Optimal, true),
+    ("optimal", PolicyKind::Optimal, false),
+    ("uniform", PolicyKind::Uniform, false),
+    ("proportional", PolicyKind::Proportional, false),
+    ("age", PolicyKind::Age, false),
+];
+
+struct Args {
+    pages: u32,
+    seconds: u64,
+    budgets: Vec<f64>,
+    spreads: Vec<(&'static str, RateSpread)>,
+    json: bool,
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Option<Args> {
+    let mut args =
+        Args { pages: 500, seconds: 600, budgets: Vec::new(), spreads: SPREADS.to_vec(), json: false };
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--pages" => args.pages = words.next()?.parse().ok().filter(|n| *n > 0)?,
+            "--seconds" => args.seconds = words.next()?.parse().ok().filter(|n| *n >= 20)?,
+            "--budget" => args.budgets.push(words.next()?.parse().ok().filter(|n: &f64| *n > 0.0)?),
+            "--rates" => {
+                let name = words.next()?;
+                args.spreads.retain(|(spread, _)| *spread == name);
+                if args.spreads.is_empty() {
+                    return None;
+                }
+            }
+            "--json" => args.json = true,
+            _ => return None,
         }
-        println!();
+    }
+    if args.budgets.is_empty() {
+        args.budgets = vec![12.5, 25.0, 50.0];
+    }
+    Some(args)
+}
+
+/// The web knows.
+struct Truth(HashMap<String, f64>);
+
+impl KnownRates for Truth {
+    fn rate_per_s(&self, url: &str) -> Option<f64> {
+        self.0.get(url).copied()
+    }
+}
+
+/// How one crawl went.
+struct Outcome {
+    /// In each tenth of the time, from the first: share of pages whose copies are fresh, their mean age, requests per second.
+    stretches: Vec<(f64, f64, f64)>,
+    /// The share in the second half.
+    freshness: f64,
+    age_s: f64,
+    requests_per_s: f64,
+    received_bytes: u64,
+    /// Requests that were answered without a body, in the second half.
+    not_modified: f64,
+}
+
+fn main() -> Result<(), Failure> {
+    let Some(args) = parse(std::env::args().skip(1)) else {
+        eprintln!("{USAGE}");
+        std::process::exit(2);
+    };
+    let mut lines = Vec::new();
+    for &(spread_name, spread) in &args.spreads {
+        for &budget in &args.budgets {
+            let (pages, seconds) = (args.pages, args.seconds);
+            let crawls: Vec<_> = POLICIES
+                .iter()
+                .map(|&(_, kind, knows)| {
+                    std::thread::spawn(move || run(spread, kind, knows, pages, budget, seconds))
+                })
+                .collect();
+            let mut found = Vec::new();
+            for crawl in crawls {
+                found.push(crawl.join().map_err(|_| "a crawl broke off")??);
+            }
+            let changes: f64 = rates(&world(spread, pages)).0.values().sum();
+            let best = found[0].freshness;
+            if !args.json {
+                println!("\n{spread_name} rates, {changes:.1} changes/s, budget {budget} requests/s:\n");
+                println!(
+                    "| policy | freshness | to oracle | age, s | requests/s | unchanged | tenths of the time |"
+                );
+                println!("| --- | ---: | ---: | ---: | ---: | ---: | --- |");
+            }
+            for ((name, ..), outcome) in POLICIES.iter().zip(&found) {
+                let to_oracle = 100.0 * (outcome.freshness / best - 1.0);
+                if args.json {
+                    lines.push(json(spread_name, changes, budget, name, to_oracle, outcome));
+                } else {
+                    let tenths: Vec<String> =
+                        outcome.stretches.iter().map(|(fresh, ..)| format!("{:.1}", fresh * 100.0)).collect();
+                    println!(
+                        "| {name} | {:.4} | {to_oracle:+.2} % | {:.2} | {:.1} | {:.0} % | {} |",
+                        outcome.freshness,
+                        outcome.age_s,
+                        outcome.requests_per_s,
+                        100.0 * outcome.not_modified,
+                        tenths.join(" "),
+                    );
+                }
+            }
+        }
+    }
+    if args.json {
+        println!("[\n{}\n]", lines.join(",\n"));
     }
     Ok(())
 }
 
-/// Share of pages whose copies are fresh, and their mean age in seconds, at evenly spaced times.
+fn json(spread: &str, changes: f64, budget: f64, policy: &str, to_oracle: f64, outcome: &Outcome) -> String {
+    let series = |value: fn(&(f64, f64, f64)) -> f64| {
+        outcome.stretches.iter().map(|s| format!("{:.4}", value(s))).collect::<Vec<_>>().join(",")
+    };
+    format!(
+        "{{\"rates\":\"{spread}\",\"changes_per_s\":{changes:.2},\"budget_per_s\":{budget},\"policy\":\"{policy}\",\"freshness\":{:.5},\"to_oracle_percent\":{to_oracle:.2},\"age_s\":{:.3},\"requests_per_s\":{:.2},\"not_modified\":{:.4},\"received_bytes\":{},\"freshness_over_time\":[{}],\"age_s_over_time\":[{}],\"requests_per_s_over_time\":[{}]}}",
+        outcome.freshness,
+        outcome.age_s,
+        outcome.requests_per_s,
+        outcome.not_modified,
+        outcome.received_bytes,
+        series(|s| s.0),
+        series(|s| s.1),
+        series(|s| s.2),
+    )
+}
+
+fn world(spread: RateSpread, pages: u32) -> World {
+    let change = ChangeConfig { spread, weights: [0, 20, 60, 0, 0], ..ChangeConfig::lively() };
+    World::new(WorldConfig { change, ..WorldConfig::clean(11, 20, pages) })
+}
+
+fn rates(world: &World) -> Truth {
+    let pages = (0..world.page_count()).map(PageId);
+    Truth(pages.map(|page| (world.url(Node::Page(page)), world.change_rate_per_s(page))).collect())
+}
+
 fn run(
     spread: RateSpread,
     policy: PolicyKind,
+    knows: bool,
     pages: u32,
     budget: f64,
-    seconds: f64,
-) -> Result<Vec<(f64, f64)>, Box<dyn std::error::Error>> {
-    let change = ChangeConfig { spread, weights: [0, 20, 60, 0, 0], ..ChangeConfig::lively() };
-    let world = Arc::new(World::new(WorldConfig { change, ..WorldConfig::clean(11, 20, pages) }));
+    seconds: u64,
+) -> Result<Outcome, Failure> {
+    let world = Arc::new(world(spread, pages));
     let server = Server::start_with(Arc::clone(&world), ServerConfig::loopbacks(1))?;
     let started = Instant::now();
     let stop = Arc::new(AtomicBool::new(false));
@@ -77,6 +199,8 @@ fn run(
     config.scope.depth = 1000;
     config.fetch.allow_net = vec!["127.0.0.0/8".into()];
     config.fetch.resolve = vec![format!("*.sim:80:127.0.0.1:{}", server.port())];
+    config.fetch.workers = 1;
+    config.memory.budget_mib = 64;
     config.politeness.delay_ms = 0;
     config.politeness.ip_delay_ms = 0;
     config.politeness.per_host = 8;
@@ -84,28 +208,63 @@ fn run(
     config.refresh.budget_per_s = budget;
     config.refresh.policy = policy;
     config.refresh.min_interval_s = 1;
-    config.limits.max_time_s = seconds as u64;
+    config.limits.max_time_s = seconds;
     let seeds: Vec<CanonUrl> =
         world.seeds(1).iter().filter_map(|seed| CanonUrl::parse(seed, &CanonRules::default()).ok()).collect();
-    Crawl::open(Layout::new(dir.path().join("crawl")), config, &seeds)?.run()?;
+    let mut crawl = Crawl::open(Layout::new(dir.path().join("crawl")), config, &seeds)?;
+    if knows {
+        crawl = crawl.knowing(Arc::new(rates(&world)));
+    }
+    let end = crawl.run()?;
     stop.store(true, Ordering::Relaxed);
     clock.join().map_err(|_| "the clock stopped")?;
-    let entries = server.ledger.entries();
-    let mut found = Vec::new();
-    for sample in 1..=SAMPLES {
-        let at_ms = (seconds * 1000.0 * sample as f64 / SAMPLES as f64) as u64;
-        let mut taken = std::collections::HashMap::new();
-        for entry in entries.iter().filter(|entry| entry.arrived_us / 1000 <= at_ms) {
-            taken.insert(entry.url(), entry.arrived_us / 1000);
+    let mut entries = server.ledger.entries();
+    entries.sort_by_key(|entry| entry.arrived_us);
+    let outcome = judge(&world, &entries, seconds);
+    Ok(Outcome { received_bytes: end.report.run.received_bytes, ..outcome })
+}
+
+/// Freshness by the truth, second by second.
+fn judge(world: &World, entries: &[Entry], seconds: u64) -> Outcome {
+    let known: HashMap<String, u32> =
+        (0..world.page_count()).map(|number| (world.url(Node::Page(PageId(number))), number)).collect();
+    let mut taken: Vec<Option<u64>> = vec![None; known.len()];
+    let mut visits = entries
+        .iter()
+        .filter_map(|entry| Some((entry.arrived_us / 1000, *known.get(&entry.url())?, entry.status == 304)));
+    let mut next = visits.next();
+    let mut stretches = vec![(0.0, 0.0, 0.0); STRETCHES];
+    let (mut late, mut late_unchanged) = (0u64, 0u64);
+    let length = seconds as f64 / STRETCHES as f64;
+    for second in 1..=seconds {
+        let at_ms = second * 1000;
+        let stretch = &mut stretches[((second - 1) as f64 / length) as usize % STRETCHES];
+        while let Some((arrived_ms, page, unchanged)) = next.filter(|visit| visit.0 <= at_ms) {
+            taken[page as usize] = Some(arrived_ms);
+            stretch.2 += 1.0 / length;
+            if second > seconds / 2 {
+                late += 1;
+                late_unchanged += u64::from(unchanged);
+            }
+            next = visits.next();
         }
         let mut freshness = Freshness::default();
-        for number in 0..world.page_count() {
-            let page = PageId(number);
-            if let Some(&taken_ms) = taken.get(&world.url(Node::Page(page))) {
-                freshness.add(world.copy_at(page, taken_ms, at_ms), at_ms, 1.0);
+        for (page, taken_ms) in taken.iter().enumerate() {
+            if let Some(taken_ms) = *taken_ms {
+                freshness.add(world.copy_at(PageId(page as u32), taken_ms, at_ms), at_ms, 1.0);
             }
         }
-        found.push((freshness.share(), freshness.mean_age_ms() / 1000.0));
+        stretch.0 += freshness.share() / length;
+        stretch.1 += freshness.mean_age_ms() / 1000.0 / length;
     }
-    Ok(found)
+    let half = &stretches[STRETCHES / 2..];
+    let mean = |value: fn(&(f64, f64, f64)) -> f64| half.iter().map(value).sum::<f64>() / half.len() as f64;
+    Outcome {
+        freshness: mean(|s| s.0),
+        age_s: mean(|s| s.1),
+        requests_per_s: mean(|s| s.2),
+        not_modified: late_unchanged as f64 / late.max(1) as f64,
+        received_bytes: 0,
+        stretches,
+    }
 }
