@@ -4,7 +4,7 @@
 //! Both are fitted to what visits show, each by how well it was foretold: steps up the likelihood, as long as the
 //! information gathered so far allows. A visit that any belief would have foretold, or that the page's own history
 //! foretold, moves nothing. Where the belief is off by decades visits hold next to no information about by how much, only
-//! about the direction, so that the steps stay long until it is right: some fifty visits for five decades.
+//! about the direction, so that the steps stay long until it is right: some twenty changes seen for five decades.
 //!
 //! Promise: O(1) per visit; no visit, belief or stored state makes anything fail or leave its bounds.
 
@@ -27,10 +27,12 @@ const DEFAULT_RATE: f64 = 1.0 / (7.0 * 86_400.0);
 const MIN_STRENGTH: f64 = MIN_EVIDENCE;
 const MAX_STRENGTH: f64 = 8.0;
 /// The first guesses weigh as this much information: about rates, which may be off by decades, little.
-const FIRST_RATE_INFORMATION: f64 = 4.0;
+const FIRST_RATE_INFORMATION: f64 = 2.0;
 const FIRST_SHAPE_INFORMATION: f64 = 20.0;
-/// That a host is like any other weighs as this much.
+/// That a host is like any other weighs as this much at first, and as this share of what its visits tell later: what all
+/// hosts have in common is for all pages to know.
 const HOST_DOUBT: f64 = 8.0;
+const HOST_PULL: f64 = 0.1;
 /// So that all pages together, or a host, can change their ways, no more than this counts.
 const MAX_INFORMATION: f64 = 5_000.0;
 /// A host differs from others by no more than this factor, as its logarithm.
@@ -106,13 +108,9 @@ pub struct HostRate {
 
 impl HostRate {
     pub(super) fn learn(&mut self, surprise: &Surprise) {
-        step(
-            &mut self.log_factor,
-            &mut self.information,
-            HOST_DOUBT,
-            surprise.by_rate,
-            surprise.rate_information,
-        );
+        let more = surprise.rate_information;
+        let slope = surprise.by_rate - HOST_PULL * more * f64::from(self.log_factor);
+        step(&mut self.log_factor, &mut self.information, HOST_DOUBT, slope, more);
     }
 
     /// What to believe of a page of this host, given what is believed of any page.

@@ -35,7 +35,7 @@ fn a_population_learns_its_mean_and_whether_its_pages_are_alike() {
 
 #[test]
 fn a_belief_off_by_five_decades_is_put_right_by_a_hundred_visits() {
-    for (true_rate, since_s) in [(0.1, 10.0), (0.1, 3.0), (1e-8, 3e6)] {
+    for (true_rate, since_s) in [(0.1f64, 10.0f64), (0.1, 3.0), (1e-8, 5e7)] {
         let (mut population, mut draws) = (Population::default(), Draws(7));
         for _ in 0..100 {
             let changed = draws.unit() > (-true_rate * since_s).exp();
