@@ -70,8 +70,12 @@ fn main() -> ExitCode {
             let budget_per_s = part * world.total_rate();
             let planners = [
                 ("oracle", Planner::oracle(&world, budget_per_s)),
-                ("lycosa", Planner::learning(&world, pace, budget_per_s, 0.0)),
-                ("lycosa, half the pages dated", Planner::learning(&world, pace, budget_per_s, 0.5)),
+                ("lycosa", Planner::learning(PolicyKind::Optimal, &world, pace, budget_per_s, 0.0)),
+                (
+                    "lycosa, half the pages dated",
+                    Planner::learning(PolicyKind::Optimal, &world, pace, budget_per_s, 0.5),
+                ),
+                ("age, rates learnt", Planner::learning(PolicyKind::Age, &world, pace, budget_per_s, 0.0)),
                 (
                     "random visits, true rates",
                     Planner::knowing(PolicyKind::OptimalRandom, &world, pace, budget_per_s),

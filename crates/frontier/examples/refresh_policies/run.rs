@@ -63,10 +63,10 @@ impl Planner {
     }
 
     /// Knows nothing at the start; `dated` is the share of pages whose changes come with a date.
-    pub fn learning(world: &World, pace: Pace, budget_per_s: f64, dated: f64) -> Self {
+    pub fn learning(kind: PolicyKind, world: &World, pace: Pace, budget_per_s: f64, dated: f64) -> Self {
         let evidence = vec![Evidence::default(); world.pages.len()];
         let knowledge = Knowledge::Learnt { beliefs: Beliefs::default(), evidence, dated, pace };
-        Self::scheduled(PolicyKind::Optimal, pace, world, budget_per_s, knowledge)
+        Self::scheduled(kind, pace, world, budget_per_s, knowledge)
     }
 
     /// Knows the true rates.

@@ -2,11 +2,15 @@
 //! with the same pages, changes, budget and time, side by side; beside them the policy that is told the true rates.
 //!
 //! `cargo run --release -p lycosa-engine --example freshness -- [--pages N] [--seconds N] [--budget PER_S]… [--rates uniform|power-law] [--json]`
+//! measures; `freshness --read FILE… [--svg FILE]` shows what was measured and written as JSON.
 //!
 //! The web's clock runs with the real one. A copy counts as taken when the server saw the request for it. Freshness is
 //! looked at every second; the steady state is the second half.
 
+mod report;
+
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,10 +23,11 @@ use lycosa_simweb::{
 };
 use lycosa_types::{CanonRules, CanonUrl};
 
+use crate::report::Row;
+
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-const USAGE: &str =
-    "usage: freshness [--pages N] [--seconds N] [--budget PER_S]… [--rates uniform|power-law] [--json]";
+const USAGE: &str = "usage: freshness [--pages N] [--seconds N] [--budget PER_S]… [--rates uniform|power-law] [--json], or freshness --read FILE… [--svg FILE]";
 const STRETCHES: usize = 10;
 const SPREADS: [(&str, RateSpread); 2] = [
     ("uniform", RateSpread::UniformRate { min_ms: 8_000, max_ms: 800_000 }),
@@ -43,11 +48,20 @@ struct Args {
     budgets: Vec<f64>,
     spreads: Vec<(&'static str, RateSpread)>,
     json: bool,
+    read: Vec<PathBuf>,
+    svg: Option<PathBuf>,
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Option<Args> {
-    let mut args =
-        Args { pages: 500, seconds: 600, budgets: Vec::new(), spreads: SPREADS.to_vec(), json: false };
+    let mut args = Args {
+        pages: 500,
+        seconds: 1200,
+        budgets: Vec::new(),
+        spreads: SPREADS.to_vec(),
+        json: false,
+        read: Vec::new(),
+        svg: None,
+    };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--pages" => args.pages = words.next()?.parse().ok().filter(|n| *n > 0)?,
@@ -61,6 +75,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Option<Args> {
                 }
             }
             "--json" => args.json = true,
+            "--read" => args.read.push(words.next()?.into()),
+            "--svg" => args.svg = Some(words.next()?.into()),
             _ => return None,
         }
     }
@@ -97,8 +113,30 @@ fn main() -> Result<(), Failure> {
         eprintln!("{USAGE}");
         std::process::exit(2);
     };
-    let mut lines = Vec::new();
-    for &(spread_name, spread) in &args.spreads {
+    let rows = if args.read.is_empty() { measure(&args)? } else { read(&args.read)? };
+    if let Some(path) = &args.svg {
+        std::fs::write(path, report::svg(&rows))?;
+    }
+    if args.json {
+        let lines = rows.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+        println!("[\n{}\n]", lines.join(",\n"));
+    } else {
+        print!("{}", report::tables(&rows));
+    }
+    Ok(())
+}
+
+fn read(paths: &[PathBuf]) -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for path in paths {
+        rows.append(&mut serde_json::from_slice::<Vec<Row>>(&std::fs::read(path)?)?);
+    }
+    Ok(rows)
+}
+
+fn measure(args: &Args) -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for &(name, spread) in &args.spreads {
         for &budget in &args.budgets {
             let (pages, seconds) = (args.pages, args.seconds);
             let crawls: Vec<_> = POLICIES
@@ -111,55 +149,28 @@ fn main() -> Result<(), Failure> {
             for crawl in crawls {
                 found.push(crawl.join().map_err(|_| "a crawl broke off")??);
             }
-            let changes: f64 = rates(&world(spread, pages)).0.values().sum();
+            let changes_per_s = rates(&world(spread, pages)).0.values().sum();
             let best = found[0].freshness;
-            if !args.json {
-                println!("\n{spread_name} rates, {changes:.1} changes/s, budget {budget} requests/s:\n");
-                println!(
-                    "| policy | freshness | to oracle | age, s | requests/s | unchanged | tenths of the time |"
-                );
-                println!("| --- | ---: | ---: | ---: | ---: | ---: | --- |");
-            }
-            for ((name, ..), outcome) in POLICIES.iter().zip(&found) {
-                let to_oracle = 100.0 * (outcome.freshness / best - 1.0);
-                if args.json {
-                    lines.push(json(spread_name, changes, budget, name, to_oracle, outcome));
-                } else {
-                    let tenths: Vec<String> =
-                        outcome.stretches.iter().map(|(fresh, ..)| format!("{:.1}", fresh * 100.0)).collect();
-                    println!(
-                        "| {name} | {:.4} | {to_oracle:+.2} % | {:.2} | {:.1} | {:.0} % | {} |",
-                        outcome.freshness,
-                        outcome.age_s,
-                        outcome.requests_per_s,
-                        100.0 * outcome.not_modified,
-                        tenths.join(" "),
-                    );
-                }
+            for ((policy, ..), outcome) in POLICIES.iter().zip(found) {
+                rows.push(Row {
+                    rates: name.to_owned(),
+                    changes_per_s,
+                    budget_per_s: budget,
+                    policy: (*policy).to_owned(),
+                    freshness: outcome.freshness,
+                    to_oracle_percent: 100.0 * (outcome.freshness / best - 1.0),
+                    age_s: outcome.age_s,
+                    requests_per_s: outcome.requests_per_s,
+                    not_modified: outcome.not_modified,
+                    received_bytes: outcome.received_bytes,
+                    freshness_over_time: outcome.stretches.iter().map(|s| s.0).collect(),
+                    age_s_over_time: outcome.stretches.iter().map(|s| s.1).collect(),
+                    requests_per_s_over_time: outcome.stretches.iter().map(|s| s.2).collect(),
+                });
             }
         }
     }
-    if args.json {
-        println!("[\n{}\n]", lines.join(",\n"));
-    }
-    Ok(())
-}
-
-fn json(spread: &str, changes: f64, budget: f64, policy: &str, to_oracle: f64, outcome: &Outcome) -> String {
-    let series = |value: fn(&(f64, f64, f64)) -> f64| {
-        outcome.stretches.iter().map(|s| format!("{:.4}", value(s))).collect::<Vec<_>>().join(",")
-    };
-    format!(
-        "{{\"rates\":\"{spread}\",\"changes_per_s\":{changes:.2},\"budget_per_s\":{budget},\"policy\":\"{policy}\",\"freshness\":{:.5},\"to_oracle_percent\":{to_oracle:.2},\"age_s\":{:.3},\"requests_per_s\":{:.2},\"not_modified\":{:.4},\"received_bytes\":{},\"freshness_over_time\":[{}],\"age_s_over_time\":[{}],\"requests_per_s_over_time\":[{}]}}",
-        outcome.freshness,
-        outcome.age_s,
-        outcome.requests_per_s,
-        outcome.not_modified,
-        outcome.received_bytes,
-        series(|s| s.0),
-        series(|s| s.1),
-        series(|s| s.2),
-    )
+    Ok(rows)
 }
 
 fn world(spread: RateSpread, pages: u32) -> World {
