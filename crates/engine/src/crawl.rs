@@ -32,7 +32,7 @@ use crate::indexing::{Followed, Follower, IndexingError};
 use crate::judge::{JudgeContext, compression};
 use crate::layout::{Layout, write_atomically};
 use crate::prospects::{Found, Prospects};
-use crate::refresher::Refresher;
+use crate::refresher::{KnownRates, Refresher};
 use crate::report::{ExchangeFigures, REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
 use crate::shipping::{Shipping, ShippingError};
 use crate::totals::{Progress, Totals};
@@ -196,6 +196,12 @@ impl Crawl {
 
     pub fn handle(&self) -> Handle {
         self.handle.clone()
+    }
+
+    /// Tells a continuous crawl how often pages change; the others are learnt from their visits.
+    pub fn knowing(mut self, rates: Arc<dyn KnownRates>) -> Self {
+        self.refresher.know(rates);
+        self
     }
 
     /// Runs until nothing is left, a limit is reached, or [`Handle::stop`] is called; then saves everything.

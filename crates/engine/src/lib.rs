@@ -56,6 +56,7 @@ pub use config::{Config, ConfigError};
 pub use crawl::{Crawl, CrawlEnd, CrawlError, Handle};
 pub use layout::Layout;
 pub use reader::{ArchivedPage, CrawlReader, ReaderError};
+pub use refresher::KnownRates;
 pub use report::Report;
 pub use totals::{Progress, Totals};
 pub use why::{Why, why};

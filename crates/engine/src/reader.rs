@@ -15,7 +15,7 @@ use crate::bookkeeper::{MARK_CLEAN, MARK_TOTALS};
 use crate::cluster::aside::record_of;
 use crate::config::{Config, ConfigError};
 use crate::layout::Layout;
-use crate::refresher::first_visit;
+use crate::refresher::{first_visit, population};
 use crate::totals::Totals;
 
 /// A revisit may refer to a revisit; longer chains are taken for damage.
@@ -202,6 +202,11 @@ impl CrawlReader {
     /// What visits over time told about a page.
     pub fn course(&self, record: &UrlRecord) -> Result<Option<Course>, ReaderError> {
         Ok(self.store.course(self.id_of(record))?)
+    }
+
+    /// How often a page changes by what its visits and those of all pages showed, in changes per second.
+    pub fn change_rate_per_s(&self, course: &Course) -> Result<f64, ReaderError> {
+        Ok(course.evidence.given(&population(&self.store)?.prior()).rate())
     }
 
     /// The page as one of its visits found it.

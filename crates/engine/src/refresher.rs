@@ -1,29 +1,33 @@
 //! Pages over time: what a visit adds to a page's course, and when the next one is due.
 
-use foldhash::HashMap;
+use std::sync::Arc;
+
 use lycosa_frontier::revisit::{
-    Budget, ChangeEstimate, HostRate, Place, Population, Prior, Schedule, Sighting, Worth,
+    Beliefs, Budget, ChangeEstimate, Evidence, Place, Population, Schedule, Sighting, Worth,
 };
 use lycosa_frontier::store::Mark;
 use lycosa_frontier::{Course, CourseEnd, Done, Store, StoreError};
-use lycosa_types::{Change, HostKey, Outcome, PastVisit, UnixMs, UrlRecord};
+use lycosa_types::{Change, Outcome, PastVisit, UnixMs, UrlRecord};
 
 use crate::config::RefreshConfig;
 use crate::judge::Again;
 
-/// Hosts whose rate of change is pooled; beyond, the rate of all pages stands in.
-const MOST_HOSTS: usize = 100_000;
-
 /// A mark in the state.
 const MARK_POPULATION: &str = "population";
+
+/// Somebody who knows how often pages change: the publisher, or a measurement that compares with the truth.
+pub trait KnownRates: Send + Sync {
+    /// Changes per second of the page; none if its visits must tell.
+    fn rate_per_s(&self, url: &str) -> Option<f64>;
+}
 
 pub struct Refresher {
     schedule: Schedule,
     budget: Budget,
     /// Pages are given a time for their next visit.
     continuous: bool,
-    hosts: HashMap<HostKey, HostRate>,
-    all: Population,
+    beliefs: Beliefs,
+    known: Option<Arc<dyn KnownRates>>,
 }
 
 impl Refresher {
@@ -37,9 +41,13 @@ impl Refresher {
             }
             schedule.replan();
         }
-        let all = store.mark(MARK_POPULATION)?.and_then(|bytes| postcard::from_bytes(&bytes).ok());
-        let (hosts, all) = (HashMap::default(), all.unwrap_or_default());
-        Ok(Self { schedule, budget, continuous: config.continuous, hosts, all })
+        let beliefs = Beliefs::new(population(store)?);
+        Ok(Self { schedule, budget, continuous: config.continuous, beliefs, known: None })
+    }
+
+    /// Pages whose rates are known are planned by them.
+    pub fn know(&mut self, rates: Arc<dyn KnownRates>) {
+        self.known = Some(rates);
     }
 
     /// A page was visited for the first time.
@@ -47,13 +55,11 @@ impl Refresher {
         if !self.continuous || !is_kept_fresh(&done.record) {
             return;
         }
-        let mut estimate = ChangeEstimate::new(&self.prior(done.slot.host));
         let facts = done.record.visit.as_ref();
         let modified = facts.and_then(|facts| facts.last_modified.as_deref());
         let modified = modified.and_then(lycosa_fetch::parse_http_date);
-        estimate.first_visit(modified.map(|at| now.since_ms(at)));
         let mut course = Course {
-            estimate,
+            evidence: Evidence::first_visit(modified.map(|at| now.since_ms(at))),
             place: Place::NONE,
             due: None,
             changed_at: None,
@@ -72,11 +78,8 @@ impl Refresher {
         let last_at = earlier.visited_at.unwrap_or(earlier.found_at);
         let is_first = course.is_none();
         let before = course.unwrap_or_else(|| {
-            let mut estimate = ChangeEstimate::new(&self.prior(done.slot.host));
-            estimate.first_visit(None);
-            let copy_at = Some(last_at);
-            let place = Place::NONE;
-            Course { estimate, place, due: None, changed_at: None, copy_at, visits: 1, changes: 0 }
+            let (evidence, place, copy_at) = (Evidence::first_visit(None), Place::NONE, Some(last_at));
+            Course { evidence, place, due: None, changed_at: None, copy_at, visits: 1, changes: 0 }
         });
         let mut course = before.clone();
         let mut history = Vec::with_capacity(2);
@@ -113,12 +116,7 @@ impl Refresher {
                 }
                 (true, _) => Sighting::Changed,
             };
-            if course.estimate.visits() <= 1 {
-                // The first thing its visits show also tells about pages in general; begin with what is known by now.
-                self.all.observe(since, change.is_news());
-                course.estimate.rebase(&self.prior(done.slot.host), None);
-            }
-            course.estimate.observe(since, sighting);
+            self.beliefs.visited(done.slot.host, &mut course.evidence, since, sighting);
             course.visits = course.visits.saturating_add(1);
             if change.is_news() {
                 course.changes = course.changes.saturating_add(1);
@@ -126,10 +124,6 @@ impl Refresher {
             }
             if !keeps_copy {
                 course.copy_at = Some(at);
-            }
-            if self.hosts.len() < MOST_HOSTS || self.hosts.contains_key(&done.slot.host) {
-                let host = self.hosts.entry(done.slot.host).or_default();
-                host.absorb(&before.estimate, &course.estimate);
             }
         }
         if self.continuous {
@@ -140,27 +134,31 @@ impl Refresher {
 
     /// A visit that found nothing did find something: the estimate takes it in as a change.
     pub fn changed_after_all(&mut self, course: &mut Course, before: &Course, since_ms: u64) {
-        course.estimate = before.estimate;
-        course.estimate.observe(since_ms, Sighting::Changed);
+        course.evidence = before.evidence;
+        course.evidence.observe(&self.beliefs.population().prior(), since_ms, Sighting::Changed);
         course.changes = before.changes.saturating_add(1);
     }
 
     /// What is known about pages in general, to be written with a commit.
     pub fn mark(&self) -> Option<Mark> {
-        postcard::to_stdvec(&self.all).ok().map(|bytes| (MARK_POPULATION, bytes))
+        postcard::to_stdvec(self.beliefs.population()).ok().map(|bytes| (MARK_POPULATION, bytes))
     }
 
     fn plan(&mut self, course: &mut Course, done: &Done, importance: f32, now: UnixMs) {
         let bytes = done.record.visit.as_ref().map_or(0, |facts| facts.body_bytes);
         let worth = Worth::new(importance, self.budget.cost(bytes));
         let random = done.key.low() ^ now.0.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        course.due = self.schedule.visited(now, worth, &course.estimate, &mut course.place, random);
+        let known = self.known.as_ref().and_then(|known| known.rate_per_s(&done.record.url));
+        let estimate = known
+            .map_or_else(|| self.beliefs.estimate(done.slot.host, &course.evidence), ChangeEstimate::certain);
+        course.due = self.schedule.visited(now, worth, &estimate, &mut course.place, random);
     }
+}
 
-    fn prior(&self, host: HostKey) -> Prior {
-        let general = self.all.prior();
-        self.hosts.get(&host).map_or(general, |host| host.prior(&general))
-    }
+/// What earlier runs learnt about pages in general.
+pub(crate) fn population(store: &Store) -> Result<Population, StoreError> {
+    let stored = store.mark(MARK_POPULATION)?.and_then(|bytes| postcard::from_bytes(&bytes).ok());
+    Ok(stored.unwrap_or_default())
 }
 
 fn is_kept_fresh(record: &UrlRecord) -> bool {

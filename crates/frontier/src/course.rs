@@ -3,12 +3,13 @@
 use lycosa_types::{Change, PastVisit, UnixMs};
 use serde::{Deserialize, Serialize};
 
-use crate::revisit::{ChangeEstimate, Place};
+use crate::revisit::{Evidence, Place};
 
 /// What is remembered about a page besides its record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Course {
-    pub estimate: ChangeEstimate,
+    /// What its visits showed about how often it changes.
+    pub evidence: Evidence,
     /// Where the schedule counts it.
     pub place: Place,
     /// When the next visit is due; none if only a sweep brings it.

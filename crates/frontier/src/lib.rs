@@ -43,6 +43,6 @@ pub use host::Rules;
 pub use order::{Order, Signals};
 pub use politeness::Politeness;
 pub use prints::{First, PrintTable};
-pub use revisit::{ChangeEstimate, Policy, PolicyKind, PolicyOptions, Schedule, Sighting};
+pub use revisit::{ChangeEstimate, Evidence, Policy, PolicyKind, PolicyOptions, Schedule, Sighting};
 pub use scope::{Rejection, Scope, ScopeKind, ScopeOptions};
 pub use store::{Changes, HostRecord, RulesRecord, Store, StoreError};

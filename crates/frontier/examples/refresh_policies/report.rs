@@ -1,7 +1,7 @@
 //! The tables: plain, Markdown or JSON.
 
 use crate::run::{Outcome, STRETCHES};
-use crate::world::Spread;
+use crate::world::{Pace, Spread};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -12,6 +12,7 @@ pub enum Form {
 
 /// One policy in one cell.
 pub struct Row {
+    pub pace: Pace,
     pub spread: Spread,
     /// The budget as a share of all changes.
     pub part: f64,
@@ -28,6 +29,14 @@ impl Row {
         match self.spread {
             Spread::Uniform => "uniform",
             Spread::PowerLaw => "power law",
+        }
+    }
+
+    /// Ages and delays are told in days, or in seconds.
+    fn unit(&self) -> (&'static str, f64) {
+        match self.pace {
+            Pace::Years => ("days", 1.0),
+            Pace::Minutes => ("s", 86_400.0),
         }
     }
 
@@ -61,8 +70,9 @@ fn rule(count: usize, ruled: bool) {
 }
 
 fn table(rows: &[Row], edge: &str, glue: &str, ruled: bool) {
-    let head =
-        ["rates", "budget", "policy", "freshness", "to oracle", "age, days", "budget used", "late, days"];
+    let unit = rows.first().map_or("days", |row| row.unit().0);
+    let (age, late) = (format!("age, {unit}"), format!("late, {unit}"));
+    let head = ["rates", "budget", "policy", "freshness", "to oracle", &age, "budget used", &late];
     let widths = [9, 6, 28, 9, 9, 9, 11, 10];
     let head: Vec<String> = head.iter().zip(widths).map(|(h, w)| format!("{h:<w$}")).collect();
     line(&head, edge, glue);
@@ -75,9 +85,9 @@ fn table(rows: &[Row], edge: &str, glue: &str, ruled: bool) {
             format!("{:<28}", row.name),
             format!("{:<9.4}", o.freshness()),
             format!("{:<9}", format!("{:+.2} %", row.distance())),
-            format!("{:<9.2}", o.age_days()),
+            format!("{:<9.2}", o.age_days() * row.unit().1),
             format!("{:<11}", format!("{:.1} %", 100.0 * o.used)),
-            format!("{:<10.2}", o.late_days),
+            format!("{:<10.2}", o.late_days * row.unit().1),
         ];
         line(&cells, edge, glue);
     }
@@ -111,7 +121,8 @@ fn json(rows: &[Row]) {
                 o.stretches.iter().map(|s| format!("{:.5}", value(s))).collect::<Vec<_>>().join(",")
             };
             format!(
-                "{{\"rates\":\"{}\",\"budget\":{},\"policy\":\"{}\",\"freshness\":{:.5},\"oracle\":{:.5},\"oracle_theory\":{:.5},\"age_days\":{:.4},\"used\":{:.4},\"late_days\":{:.4},\"freshness_over_time\":[{}],\"age_days_over_time\":[{}]}}",
+                "{{\"pace\":\"{}\",\"rates\":\"{}\",\"budget\":{},\"policy\":\"{}\",\"freshness\":{:.5},\"oracle\":{:.5},\"oracle_theory\":{:.5},\"age_days\":{:.4},\"used\":{:.4},\"late_days\":{:.4},\"freshness_over_time\":[{}],\"age_days_over_time\":[{}]}}",
+                row.pace.name(),
                 row.spread(),
                 row.part,
                 row.name,

@@ -3,17 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use lycosa_frontier::revisit::{HostRate, Place, Population, Prior};
+use lycosa_frontier::revisit::{Beliefs, Evidence, Place};
 use lycosa_frontier::{ChangeEstimate, PolicyKind, PolicyOptions, Schedule, Sighting};
-use lycosa_types::UnixMs;
+use lycosa_types::{HostKey, UnixMs};
 
 use crate::oracle;
-use crate::world::{Draws, PAGES_PER_HOST, World};
+use crate::world::{Draws, PAGES_PER_HOST, Pace, World};
 
 const DAY_MS: u64 = 86_400_000;
-/// Pages are met during these days, at random; those visits are not charged.
-const DISCOVERY_DAYS: u64 = 10;
-/// Unused budget is kept for this long.
+/// Over years the budget is kept by force, and what is unused is kept for this long. Over minutes there is no force, as
+/// there is none in a crawl: what the schedule asks for is what is spent.
 const BURST_S: f64 = 86_400.0;
 /// Stretches of the run for which freshness is told; the first half of them is warm-up.
 pub const STRETCHES: usize = 10;
@@ -21,40 +20,41 @@ pub const STRETCHES: usize = 10;
 /// Who decides when to come again.
 pub enum Planner {
     Fixed(Vec<f64>),
-    Scheduled { schedule: Box<Schedule>, known: Vec<Known>, school: Option<School> },
+    Scheduled { schedule: Box<Schedule>, places: Vec<Place>, knowledge: Knowledge },
 }
 
-/// What is learnt from all pages together.
-pub struct School {
-    hosts: Vec<HostRate>,
-    all: Population,
-    /// Share of pages whose changes come with a date.
-    dated: f64,
+/// What is known of the rates.
+pub enum Knowledge {
+    All(Vec<ChangeEstimate>),
+    /// What visits showed, and what share of pages date their changes.
+    Learnt {
+        beliefs: Beliefs,
+        evidence: Vec<Evidence>,
+        dated: f64,
+        pace: Pace,
+    },
 }
 
-impl School {
-    fn learn(&mut self, page: u32, estimate: &mut ChangeEstimate, seen: Option<Seen>) {
-        let host = &mut self.hosts[(page / PAGES_PER_HOST) as usize];
-        let Some(seen) = seen else {
-            *estimate = ChangeEstimate::new(&host.prior(&self.all.prior()));
-            estimate.first_visit(None);
-            return;
-        };
-        if estimate.visits() == 1 {
-            self.all.observe(seen.since_ms, seen.last_change_ago_ms.is_some());
-            estimate.rebase(&host.prior(&self.all.prior()), None);
+impl Knowledge {
+    /// What is known of a page after a visit: the calls of a crawl.
+    fn after(&mut self, page: u32, seen: Option<Seen>) -> ChangeEstimate {
+        match self {
+            Self::All(known) => known[page as usize],
+            Self::Learnt { beliefs, evidence, dated, pace } => {
+                let number = page / PAGES_PER_HOST;
+                let host = HostKey(u64::from(number));
+                let evidence = &mut evidence[page as usize];
+                match seen {
+                    None => *evidence = Evidence::first_visit(pace.claimed_age_ms(number)),
+                    Some(seen) => {
+                        let sighting = seen.sighting(f64::from(page % 100) < *dated * 100.0);
+                        beliefs.visited(host, evidence, seen.since_ms, sighting);
+                    }
+                }
+                beliefs.estimate(host, evidence)
+            }
         }
-        let before = *estimate;
-        estimate.observe(seen.since_ms, seen.sighting(f64::from(page % 100) < self.dated * 100.0));
-        host.absorb(&before, estimate);
     }
-}
-
-/// What the crawler keeps of a page.
-#[derive(Clone, Copy)]
-pub struct Known {
-    estimate: ChangeEstimate,
-    place: Place,
 }
 
 impl Planner {
@@ -63,29 +63,29 @@ impl Planner {
     }
 
     /// Knows nothing at the start; `dated` is the share of pages whose changes come with a date.
-    pub fn learning(world: &World, budget_per_s: f64, dated: f64) -> Self {
-        let known = Known { estimate: ChangeEstimate::new(&Prior::default()), place: Place::NONE };
-        let hosts = world.pages.len() as u32 / PAGES_PER_HOST + 1;
-        Self::Scheduled {
-            schedule: Box::new(Schedule::new(PolicyOptions::default(), budget_per_s)),
-            known: vec![known; world.pages.len()],
-            school: Some(School {
-                hosts: vec![HostRate::default(); hosts as usize],
-                all: Population::default(),
-                dated,
-            }),
-        }
+    pub fn learning(kind: PolicyKind, world: &World, pace: Pace, budget_per_s: f64, dated: f64) -> Self {
+        let evidence = vec![Evidence::default(); world.pages.len()];
+        let knowledge = Knowledge::Learnt { beliefs: Beliefs::default(), evidence, dated, pace };
+        Self::scheduled(kind, pace, world, budget_per_s, knowledge)
     }
 
     /// Knows the true rates.
-    pub fn knowing(kind: PolicyKind, world: &World, budget_per_s: f64) -> Self {
-        let certain = |rate| Known { estimate: ChangeEstimate::certain(rate), place: Place::NONE };
-        let options = PolicyOptions { kind, ..PolicyOptions::default() };
-        Self::Scheduled {
-            schedule: Box::new(Schedule::new(options, budget_per_s)),
-            known: world.pages.iter().map(|p| certain(p.rate)).collect(),
-            school: None,
-        }
+    pub fn knowing(kind: PolicyKind, world: &World, pace: Pace, budget_per_s: f64) -> Self {
+        let known = world.pages.iter().map(|page| ChangeEstimate::certain(page.rate)).collect();
+        Self::scheduled(kind, pace, world, budget_per_s, Knowledge::All(known))
+    }
+
+    fn scheduled(
+        kind: PolicyKind,
+        pace: Pace,
+        world: &World,
+        budget_per_s: f64,
+        knowledge: Knowledge,
+    ) -> Self {
+        let options =
+            PolicyOptions { kind, min_interval_ms: pace.min_interval_ms(), ..PolicyOptions::default() };
+        let schedule = Box::new(Schedule::new(options, budget_per_s));
+        Self::Scheduled { schedule, places: vec![Place::NONE; world.pages.len()], knowledge }
     }
 
     fn next(
@@ -98,19 +98,15 @@ impl Planner {
     ) -> Option<u64> {
         match self {
             Self::Fixed(intervals) => {
-                let interval = intervals[page as usize] * 1000.0;
-                // The first visit is met at random, so that even distances keep their random phase.
+                // Pages were met together: the first distance is cut at random, so that the others are out of step.
+                let part = if seen.is_some() { 1.0 } else { (random >> 11) as f64 / (1u64 << 53) as f64 };
+                let interval = intervals[page as usize] * 1000.0 * part;
                 interval.is_finite().then(|| now_ms.saturating_add(interval as u64))
             }
-            Self::Scheduled { schedule, known, school } => {
-                let known = &mut known[page as usize];
-                if let Some(school) = school {
-                    school.learn(page, &mut known.estimate, seen);
-                }
-                let importance = importance as f32;
-                let next =
-                    schedule.visited(UnixMs(now_ms), importance, &known.estimate, &mut known.place, random);
-                next.map(|at| at.0)
+            Self::Scheduled { schedule, places, knowledge } => {
+                let estimate = knowledge.after(page, seen);
+                let (importance, place) = (importance as f32, &mut places[page as usize]);
+                schedule.visited(UnixMs(now_ms), importance, &estimate, place, random).map(|at| at.0)
             }
         }
     }
@@ -175,6 +171,7 @@ struct Copy {
 pub struct Run<'w> {
     world: &'w World,
     planner: Planner,
+    pace: Pace,
     budget_per_s: f64,
     end_ms: u64,
     draws: Draws,
@@ -183,12 +180,13 @@ pub struct Run<'w> {
 }
 
 impl<'w> Run<'w> {
-    pub fn new(world: &'w World, planner: Planner, budget_per_s: f64, days: u32, seed: u64) -> Self {
+    pub fn new(world: &'w World, pace: Pace, planner: Planner, budget_per_s: f64, seed: u64) -> Self {
         Self {
             world,
             planner,
+            pace,
             budget_per_s,
-            end_ms: u64::from(days) * DAY_MS,
+            end_ms: pace.length_ms(),
             draws: Draws::new(seed ^ 0xC0FFEE),
             copies: vec![None; world.pages.len()],
             stretches: [Stretch::default(); STRETCHES],
@@ -198,7 +196,7 @@ impl<'w> Run<'w> {
     pub fn finish(mut self) -> Outcome {
         let mut queue: BinaryHeap<Reverse<(u64, u32)>> = BinaryHeap::new();
         for page in 0..self.world.pages.len() as u32 {
-            let met = (self.draws.unit() * (DISCOVERY_DAYS * DAY_MS) as f64) as u64;
+            let met = (self.draws.unit() * self.pace.discovery_ms() as f64) as u64;
             queue.push(Reverse((met, page)));
         }
         let warm_ms = self.end_ms / 2;
@@ -206,10 +204,10 @@ impl<'w> Run<'w> {
         let (mut tokens, mut clock) = (0.0, 0u64);
         let (mut visits, mut late) = (0u64, 0u64);
         while let Some(Reverse((due, page))) = queue.pop() {
-            let mut now = due.max(clock);
+            let mut now = due.max(clock).div_ceil(self.pace.look_every_ms()) * self.pace.look_every_ms();
             tokens = f64::min(tokens + (now - clock) as f64 / 1000.0 * self.budget_per_s, burst);
             if self.copies[page as usize].is_some() {
-                if tokens < 1.0 {
+                if tokens < 1.0 && self.pace == Pace::Years {
                     // All later visits wait as well: the queue is served in the order of due times.
                     let wait_ms = ((1.0 - tokens) / self.budget_per_s * 1000.0).ceil() as u64;
                     now += wait_ms;

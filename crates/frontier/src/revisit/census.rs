@@ -1,19 +1,21 @@
 //! All pages of a crawl counted in cells, from which the price that keeps a budget is found.
 //!
-//! Counted in exposures, the interval of a page depends on the shape of its estimate and on one key alone. Cells are half
-//! octaves of both. A cell keeps the sum of cost / exposure, so that the rate at which its pages spend, at any price, is
-//! that sum over the cell's interval: the spending of millions of pages is a sum over a few hundred cells.
+//! Counted in its mean times between changes, the interval of a page depends on the shape of its estimate and on one key
+//! alone. Cells are half octaves of the shape and eighths of the key: at the edge where pages cease to be worth a visit a
+//! coarser cell would be counted in or out as a whole. A cell keeps the sum of cost · rate, so that what its pages spend, at
+//! any price, is that sum over the cell's interval: the spending of millions of pages is a sum over some hundred cells.
 //!
-//! Promise: adding and removing a page is O(1); memory is fixed (some 150 KB); counts of several partitions add up.
+//! Promise: adding and removing a page is O(1); memory is fixed (some 600 KB); counts of several partitions add up.
 
 use serde::{Deserialize, Serialize};
 
 use super::estimate::{ChangeEstimate, MIN_EVIDENCE};
 use super::policy::{Policy, PolicyKind, PolicyOptions, Worth};
 
-const PER_OCTAVE: f64 = 2.0;
+const SHAPES_PER_OCTAVE: f64 = 2.0;
+const KEYS_PER_OCTAVE: f64 = 8.0;
 const SHAPES: usize = 24;
-const KEYS: usize = 256;
+const KEYS: usize = 1024;
 const CELLS: usize = SHAPES * KEYS;
 /// Prices that are told apart.
 const MIN_PRICE: f64 = 1e-30;
@@ -49,7 +51,7 @@ impl Default for Place {
 struct Cell {
     pages: u64,
     cost: f64,
-    /// Sum of cost / exposure.
+    /// Sum of cost · rate.
     weight: f64,
 }
 
@@ -72,11 +74,13 @@ impl Census {
     pub fn update(&mut self, place: &mut Place, worth: Worth, estimate: &ChangeEstimate) {
         self.remove(place);
         let (shape, exposure) = estimate.gamma();
-        let shape_class = class(shape / MIN_EVIDENCE, SHAPES);
-        let key_class = class(self.kind.key(worth, exposure) * 2f64.powi(64), KEYS);
+        let shape_class = class(shape / MIN_EVIDENCE, SHAPES_PER_OCTAVE, SHAPES);
+        // Of the mean time between changes, not of the exposure: a shape that stands in for its neighbours must not
+        // change their rates.
+        let key_class = class(self.kind.key(worth, exposure / shape) * 2f64.powi(64), KEYS_PER_OCTAVE, KEYS);
         let cost = worth.cost();
         let slot = (shape_class * KEYS + key_class) as u16;
-        *place = Place { slot, cost: cost as f32, weight: (cost / exposure) as f32 };
+        *place = Place { slot, cost: cost as f32, weight: (cost * shape / exposure) as f32 };
         self.restore(place);
     }
 
@@ -130,17 +134,27 @@ impl Census {
 
     /// Budget units per second that the pages spend under a policy.
     pub fn spending(&self, policy: &Policy) -> f64 {
+        self.spent_by(policy, &self.in_use())
+    }
+
+    /// The cells that hold pages.
+    fn in_use(&self) -> Vec<(usize, Cell)> {
+        self.cells.iter().copied().enumerate().filter(|(_, cell)| cell.pages > 0).collect()
+    }
+
+    fn spent_by(&self, policy: &Policy, in_use: &[(usize, Cell)]) -> f64 {
         let floor = policy.longest_s().map_or(0.0, f64::recip);
+        let resting = policy.rest_s().map_or(0.0, f64::recip);
         let ceiling = policy.shortest_s().max(1e-3).recip();
         let mut total = 0.0;
-        for (slot, cell) in self.cells.iter().enumerate().filter(|(_, cell)| cell.pages > 0) {
-            let (shape, key) = middle(slot);
-            let key =
-                if matches!(self.kind, PolicyKind::Proportional | PolicyKind::Uniform) { 1.0 } else { key };
-            let exposure = cell.cost / cell.weight.max(f64::MIN_POSITIVE);
-            let span = self.kind.span(policy.price(), shape, exposure, key);
-            let rate = span.map_or(0.0, |span| cell.weight / span.max(f64::MIN_POSITIVE));
-            total += rate.max(cell.cost * floor).min(cell.cost * ceiling);
+        for (slot, cell) in in_use {
+            let (shape, key) = middle(*slot);
+            let exposure = shape * cell.cost / cell.weight.max(f64::MIN_POSITIVE);
+            let span = self.kind.span(policy.price(), shape, exposure, self.kind.key_of(key, shape));
+            let rate = span.map_or(cell.cost * resting, |span| {
+                (cell.weight / (shape * span).max(f64::MIN_POSITIVE)).max(cell.cost * floor)
+            });
+            total += rate.min(cell.cost * ceiling);
         }
         total
     }
@@ -150,14 +164,18 @@ impl Census {
         let budget = if budget_per_s.is_nan() { 0.0 } else { budget_per_s.max(0.0) };
         let options = PolicyOptions { kind: self.kind, ..options.clone() };
         let share = options.floor_share.clamp(1e-4, 1.0);
+        // What the floor's share affords if every page lived on it: a longest interval that is shorter is stretched to it,
+        // pages that are not worth a visit need not wait for longer.
+        let affordable = Some(self.cost / (share * budget)).filter(|l| l.is_finite());
         let longest =
-            options.max_interval_ms.map(|ms| (ms as f64 / 1000.0).max(self.cost / (share * budget)));
-        let longest = longest.filter(|l| l.is_finite());
-        let at = |price: f64| Policy::at_price(options.clone(), price).with_longest(longest);
+            options.max_interval_ms.zip(affordable).map(|(ms, least)| (ms as f64 / 1000.0).max(least));
+        let rest = longest.and(affordable);
+        let at = |price: f64| Policy::at_price(options.clone(), price).resting(longest, rest);
         if self.pages == 0 || budget <= 0.0 {
             return at(if budget > 0.0 { near.clamp(MIN_PRICE, MAX_PRICE) } else { MAX_PRICE });
         }
-        at(self.price(budget, near, |price| self.spending(&at(price))))
+        let in_use = self.in_use();
+        at(self.price(budget, near, |price| self.spent_by(&at(price), &in_use)))
     }
 
     /// Bisection on the logarithm of the price, between bounds found by widening from `near`.
@@ -205,15 +223,18 @@ impl Census {
     }
 }
 
-fn class(value: f64, classes: usize) -> usize {
-    let at = (value.log2() * PER_OCTAVE).floor();
+fn class(value: f64, per_octave: f64, classes: usize) -> usize {
+    let at = (value.log2() * per_octave).floor();
     if at.is_nan() { 0 } else { at.clamp(0.0, (classes - 1) as f64) as usize }
 }
 
 /// Shape and key in the middle of a cell.
 fn middle(slot: usize) -> (f64, f64) {
-    let centre = |class: usize| ((class as f64 + 0.5) / PER_OCTAVE).exp2();
-    (centre(slot / KEYS) * MIN_EVIDENCE, centre(slot % KEYS) * 2f64.powi(-64))
+    let centre = |class: usize, per_octave: f64| ((class as f64 + 0.5) / per_octave).exp2();
+    (
+        centre(slot / KEYS, SHAPES_PER_OCTAVE) * MIN_EVIDENCE,
+        centre(slot % KEYS, KEYS_PER_OCTAVE) * 2f64.powi(-64),
+    )
 }
 
 #[cfg(test)]

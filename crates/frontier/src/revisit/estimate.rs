@@ -6,10 +6,10 @@
 //! mean interval, which have closed forms. The error of that vanishes as visits add up: the estimate tends to the true rate
 //! as the maximum-likelihood one does.
 //!
-//! Promise: eight bytes of knowledge and two counters per page; one update is a handful of logarithms; any state read
-//! back from disk, even a damaged one, is brought within bounds.
-
-use serde::{Deserialize, Serialize};
+//! An estimate is made when it is needed, of what the page's own visits showed ([`super::Evidence`]) and what is believed of
+//! its like ([`Prior`]); it is not stored.
+//!
+//! Promise: one update is a handful of logarithms; any values, even damaged ones, are brought within bounds.
 
 use super::gain::power_integral;
 use super::prior::Prior;
@@ -26,8 +26,6 @@ pub const MAX_EXPOSURE_S: f64 = 2.5e8;
 pub const MIN_EVIDENCE: f64 = 0.25;
 /// Dates on the web have whole seconds; a change dated closer to the visit than this was most likely dated by the visit.
 pub const HINT_RESOLUTION_MS: u64 = 1000;
-/// How much a date counts that comes with the very first visit: copying and publishing set it as well as changing.
-const FIRST_DATE_WEIGHT: f64 = 0.5;
 
 /// What a visit showed about the time since the visit before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,119 +39,75 @@ pub enum Sighting {
 }
 
 /// What is known about the change rate of one page. See the module.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangeEstimate {
-    shape: f32,
-    exposure_s: f32,
-    visits: u16,
-    changes: u16,
+    shape: f64,
+    exposure_s: f64,
 }
 
 impl ChangeEstimate {
     /// A page of which nothing is known but what is believed of its like.
     pub fn new(prior: &Prior) -> Self {
-        let mut estimate = Self { shape: 1.0, exposure_s: 1.0, visits: 0, changes: 0 };
-        estimate.set(f64::from(prior.shape), f64::from(prior.exposure_s));
-        estimate
+        Self::from_parts(f64::from(prior.shape), f64::from(prior.exposure_s))
     }
 
     /// A page whose rate is known, in changes per second.
     pub fn certain(rate: f64) -> Self {
-        let mut estimate = Self::new(&Prior::default());
-        estimate.set(MAX_EVIDENCE, MAX_EVIDENCE / rate.clamp(MIN_RATE, MAX_RATE));
-        estimate
+        let rate = if rate.is_nan() { Prior::default().rate() } else { rate.clamp(MIN_RATE, MAX_RATE) };
+        Self::from_parts(MAX_EVIDENCE, MAX_EVIDENCE / rate)
     }
 
-    /// Puts together what [`Self::parts`] took apart.
-    pub fn from_parts(shape: f32, exposure_s: f32, visits: u16, changes: u16) -> Self {
-        let mut estimate = Self { shape, exposure_s, visits, changes };
-        estimate.set(f64::from(shape), f64::from(exposure_s));
-        estimate
+    /// Of a shape and an exposure in seconds, brought within bounds.
+    pub fn from_parts(shape: f64, exposure_s: f64) -> Self {
+        let (shape, exposure_s) = bounded(shape, exposure_s);
+        Self { shape, exposure_s }
     }
 
-    /// Shape, exposure in seconds, visits, visits that found a change.
-    pub fn parts(&self) -> (f32, f32, u16, u16) {
-        (self.shape, self.exposure_s, self.visits, self.changes)
-    }
-
-    /// Takes in the first visit, and the age of the page if it came with a date.
-    pub fn first_visit(&mut self, age_ms: Option<u64>) {
-        self.visits = self.visits.saturating_add(1);
-        if let Some(age_ms) = age_ms.filter(|&age| age >= HINT_RESOLUTION_MS) {
-            let (shape, exposure) = self.gamma();
-            let age_s = seconds(age_ms).min(MAX_EXPOSURE_S);
-            self.set(shape + FIRST_DATE_WEIGHT, exposure + FIRST_DATE_WEIGHT * age_s);
-        }
-    }
-
-    /// Replaces the belief that the page started with by a newer one, given the age that came with its first visit. Does
-    /// nothing once a second visit was taken in: until then nothing but the belief and that age is known, and much may
-    /// have been learnt from other pages since.
-    pub fn rebase(&mut self, prior: &Prior, first_age_ms: Option<u64>) {
-        if self.visits <= 1 {
-            *self = Self::new(prior);
-            self.first_visit(first_age_ms);
-        }
-    }
-
-    /// Takes in a later visit, `since_ms` after the one before.
+    /// Takes in a visit, `since_ms` after the one before.
     pub fn observe(&mut self, since_ms: u64, sighting: Sighting) {
-        self.visits = self.visits.saturating_add(1);
-        if sighting != Sighting::Unchanged {
-            self.changes = self.changes.saturating_add(1);
-        }
+        let (changes, watched_s) = self.lesson(since_ms, sighting);
+        *self = Self::from_parts(self.shape + changes, self.exposure_s + watched_s);
+    }
+
+    /// What a visit adds to what is known: changes and seconds watched. Never less than nothing, nor more than one change
+    /// and the time since the visit before.
+    pub(super) fn lesson(&self, since_ms: u64, sighting: Sighting) -> (f64, f64) {
         if since_ms == 0 {
-            return;
+            return (0.0, 0.0);
         }
         let since = seconds(since_ms).min(MAX_EXPOSURE_S);
-        let (shape, exposure) = self.gamma();
-        let (shape, exposure) = match sighting {
-            Sighting::Unchanged => (shape, exposure + since),
+        match sighting {
+            Sighting::Unchanged => (0.0, since),
             Sighting::ChangedAgo { ago_ms } if (HINT_RESOLUTION_MS..=since_ms).contains(&ago_ms) => {
-                (shape + 1.0, exposure + seconds(ago_ms))
+                (1.0, seconds(ago_ms).min(since))
             }
             // A date that cannot be right says no more than that something changed.
-            Sighting::Changed | Sighting::ChangedAgo { .. } => changed_within(shape, exposure, since),
-        };
-        self.set(shape, exposure);
+            Sighting::Changed | Sighting::ChangedAgo { .. } => {
+                let (shape, exposure) = changed_within(self.shape, self.exposure_s, since);
+                let added = |value: f64, most: f64| if value.is_nan() { 0.0 } else { value.clamp(0.0, most) };
+                (added(shape - self.shape, 1.0), added(exposure - self.exposure_s, since))
+            }
+        }
     }
 
     /// Changes per second, within [`MIN_RATE`] and [`MAX_RATE`].
     pub fn rate(&self) -> f64 {
-        let (shape, exposure) = self.gamma();
-        (shape / exposure).clamp(MIN_RATE, MAX_RATE)
+        (self.shape / self.exposure_s).clamp(MIN_RATE, MAX_RATE)
     }
 
     /// Standard error of the rate, as a share of it.
     pub fn relative_error(&self) -> f64 {
-        self.gamma().0.sqrt().recip()
+        self.shape.sqrt().recip()
     }
 
     /// How probable it is that the page has changed since a visit `since_ms` ago.
     pub fn stale_probability(&self, since_ms: u64) -> f64 {
-        let (shape, exposure) = self.gamma();
-        -(-shape * (seconds(since_ms) / exposure).ln_1p()).exp_m1()
+        -(-self.shape * (seconds(since_ms) / self.exposure_s).ln_1p()).exp_m1()
     }
 
-    /// Visits so far, up to 65535.
-    pub fn visits(&self) -> u16 {
-        self.visits
-    }
-
-    /// Visits so far that found a change, up to 65535.
-    pub fn changes(&self) -> u16 {
-        self.changes
-    }
-
-    /// Shape and exposure in seconds, within bounds whatever was read from disk.
-    pub(super) fn gamma(&self) -> (f64, f64) {
-        bounded(f64::from(self.shape), f64::from(self.exposure_s))
-    }
-
-    fn set(&mut self, shape: f64, exposure: f64) {
-        let (shape, exposure) = bounded(shape, exposure);
-        self.shape = shape as f32;
-        self.exposure_s = exposure as f32;
+    /// Shape and exposure in seconds.
+    pub fn gamma(&self) -> (f64, f64) {
+        (self.shape, self.exposure_s)
     }
 }
 
@@ -195,7 +149,7 @@ fn changed_within(shape: f64, exposure: f64, since: f64) -> (f64, f64) {
     (shape, shape / rate)
 }
 
-fn seconds(ms: u64) -> f64 {
+pub(super) fn seconds(ms: u64) -> f64 {
     ms as f64 / 1000.0
 }
 

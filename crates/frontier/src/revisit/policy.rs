@@ -46,7 +46,8 @@ pub struct PolicyOptions {
     pub min_interval_ms: u64,
     /// No page waits longer, as far as `floor_share` allows; without it pages not worth a visit are given up.
     pub max_interval_ms: Option<u64>,
-    /// Visits for `max_interval_ms` alone take at most this share of the budget; the interval is stretched to fit.
+    /// This share of the budget goes to pages that are not worth a visit, so that mistakes come to light; visits for
+    /// `max_interval_ms` alone take at most as much, and the interval is stretched to fit.
     pub floor_share: f64,
     /// Intervals vary by this share up and down, so that pages found together do not come back together.
     pub jitter: f64,
@@ -108,6 +109,15 @@ impl PolicyKind {
         }
     }
 
+    /// The key of an exposure, from the key of the mean time between changes.
+    pub(super) fn key_of(self, key: f64, shape: f64) -> f64 {
+        match self {
+            Self::Optimal | Self::OptimalRandom => key * shape,
+            Self::Age => key * shape * shape,
+            Self::Proportional | Self::Uniform => 1.0,
+        }
+    }
+
     /// The interval at a price, counted in exposures; `None` if the page is not worth a visit at all.
     pub(super) fn span(self, price: f64, shape: f64, exposure: f64, key: f64) -> Option<f64> {
         match self {
@@ -129,17 +139,20 @@ pub struct Policy {
     options: PolicyOptions,
     price: f64,
     longest_s: Option<f64>,
+    rest_s: Option<f64>,
 }
 
 impl Policy {
     /// A policy at a given price. [`super::Census::policy`] finds the price that keeps a budget.
     pub fn at_price(options: PolicyOptions, price: f64) -> Self {
         let longest_s = options.max_interval_ms.map(|ms| ms as f64 / 1000.0);
-        Self { options, price: if price.is_nan() { f64::MAX } else { price.max(0.0) }, longest_s }
+        let price = if price.is_nan() { f64::MAX } else { price.max(0.0) };
+        Self { options, price, longest_s, rest_s: longest_s }
     }
 
-    pub(super) fn with_longest(mut self, longest_s: Option<f64>) -> Self {
-        self.longest_s = longest_s;
+    /// The same with these longest intervals, of pages worth their visits and of others.
+    pub(super) fn resting(mut self, longest_s: Option<f64>, rest_s: Option<f64>) -> Self {
+        (self.longest_s, self.rest_s) = (longest_s, rest_s);
         self
     }
 
@@ -155,6 +168,11 @@ impl Policy {
     /// The longest interval in force, in seconds.
     pub fn longest_s(&self) -> Option<f64> {
         self.longest_s
+    }
+
+    /// The mean interval of pages that are not worth a visit, in seconds; none if they are given up.
+    pub fn rest_s(&self) -> Option<f64> {
+        self.rest_s
     }
 
     pub(super) fn shortest_s(&self) -> f64 {
@@ -175,7 +193,7 @@ impl Policy {
         match (wanted, self.longest_s) {
             (Some(interval), Some(longest)) => Some(interval.min(longest).max(self.shortest_s())),
             (Some(interval), None) => Some(interval.max(self.shortest_s())),
-            (None, longest) => longest.map(|l| l.max(self.shortest_s())),
+            (None, _) => self.rest_s.map(|rest| rest.max(self.shortest_s())),
         }
     }
 
@@ -200,12 +218,12 @@ impl Policy {
         Some(now.plus_ms(ms.max(self.options.min_interval_ms)))
     }
 
-    /// Visits that only the longest interval demands come in pairs, the second soon after the first.
+    /// Visits to pages that are not worth them come in pairs, the second soon after the first.
     ///
     /// After a long rest nearly every page has changed, which teaches nothing. The second visit comes when a page that
     /// is worth its visits would probably be unchanged, so that one taken for too fast by mistake is found out.
     fn spaced(&self, mean: f64, worth: Worth, random: u64) -> f64 {
-        if self.options.kind != PolicyKind::Optimal || self.longest_s.is_none_or(|longest| mean < longest) {
+        if self.options.kind != PolicyKind::Optimal || self.rest_s.is_none_or(|rest| mean < rest) {
             return mean;
         }
         let probe = (self.price * worth.cost() / worth.importance()).max(self.shortest_s());
@@ -267,7 +285,7 @@ mod tests {
             importance in 1e-6f32..1.0, more in 1.0f32..1000.0,
         ) {
             let policy = policy(KINDS[kind], price.exp());
-            let estimate = ChangeEstimate::from_parts(shape, exposure, 0, 0);
+            let estimate = ChangeEstimate::from_parts(f64::from(shape), f64::from(exposure));
             let less = policy.interval_s(importance.into(), &estimate).unwrap();
             let most = policy.interval_s((importance * more).into(), &estimate).unwrap();
             prop_assert!(most <= less * (1.0 + 1e-6), "{most} after {less}");
@@ -278,7 +296,7 @@ mod tests {
             kind in 0usize..5, price: f64, importance: f32, cost: f32, shape: f32, exposure: f32, random: u64,
         ) {
             let policy = policy(KINDS[kind], price);
-            let estimate = ChangeEstimate::from_parts(shape, exposure, 0, 0);
+            let estimate = ChangeEstimate::from_parts(f64::from(shape), f64::from(exposure));
             let now = UnixMs(1_000_000);
             let next = policy.next_visit(now, Worth::new(importance, cost), &estimate, random);
             let wait = next.unwrap().since_ms(now);
@@ -329,7 +347,7 @@ mod tests {
         // At this price pages are worth visits below one change in 100,000 s. This one has one in 400,000 s, but eight
         // changes in 80,000 s are believed of it.
         let (policy, rate) = (policy(PolicyKind::Optimal, 100_000.0), 1.0 / 400_000.0);
-        let mistaken = ChangeEstimate::from_parts(8.0, 80_000.0, 0, 0);
+        let mistaken = ChangeEstimate::from_parts(8.0, 80_000.0);
         assert_eq!(policy.worth_interval_s(1.0.into(), &mistaken), None);
         let visits_until_worth = |probes: bool| {
             let (mut estimate, mut random) = (mistaken, 1u64);

@@ -21,6 +21,8 @@ pub struct Schedule {
     policy: Policy,
     budget_per_s: f64,
     updates: u64,
+    /// Pages when the price was found.
+    planned_pages: u64,
 }
 
 impl Schedule {
@@ -28,7 +30,7 @@ impl Schedule {
     pub fn new(options: PolicyOptions, budget_per_s: f64) -> Self {
         let census = Census::new(options.kind);
         let policy = census.policy(&options, budget_per_s, 1.0);
-        Self { census, policy, budget_per_s, updates: 0 }
+        Self { census, policy, budget_per_s, updates: 0, planned_pages: 0 }
     }
 
     /// Takes in a visit at `now` and says when the next one is due; `None` if never.
@@ -43,8 +45,10 @@ impl Schedule {
         let worth = worth.into();
         self.census.update(place, worth, estimate);
         self.updates += 1;
-        // A young census doubles before a share of it has been visited.
-        if self.updates >= (self.census.pages() / REPLAN_PART).max(REPLAN_LEAST) {
+        let pages = self.census.pages();
+        let has_moved = self.updates >= (pages / REPLAN_PART).max(REPLAN_LEAST);
+        // A young census doubles before that; the very first page must not be planned at a price that nobody found.
+        if has_moved || pages >= 2 * self.planned_pages {
             self.replan();
         }
         self.policy.next_visit(now, worth, estimate, random)
@@ -73,6 +77,7 @@ impl Schedule {
     /// Finds the price anew at once.
     pub fn replan(&mut self) {
         self.updates = 0;
+        self.planned_pages = self.census.pages();
         self.policy = self.census.policy(self.policy.options(), self.budget_per_s, self.policy.price());
     }
 
@@ -90,6 +95,7 @@ impl Schedule {
     pub fn set_policy(&mut self, policy: Policy) {
         self.policy = policy;
         self.updates = 0;
+        self.planned_pages = self.census.pages();
     }
 
     /// What the plan spends per second; the budget, but for limits on intervals.
@@ -125,12 +131,25 @@ mod tests {
     }
 
     #[test]
+    fn the_first_pages_are_planned_by_the_budget_too() {
+        // Once a week is believed of pages, and ten visits per second are there: none of them waits for long.
+        let options = PolicyOptions { min_interval_ms: 1000, ..PolicyOptions::default() };
+        let mut schedule = Schedule::new(options, 10.0);
+        for page in 0..200u64 {
+            let estimate = ChangeEstimate::new(&Prior::default());
+            let next = schedule.visited(UnixMs(0), 1.0, &estimate, &mut Place::default(), page << 20);
+            let wait_s = next.unwrap().0 as f64 / 1000.0;
+            assert!(wait_s <= 1.0f64.max(0.2 * (page + 1) as f64), "page {page} waits for {wait_s} s");
+        }
+    }
+
+    #[test]
     fn a_restored_plan_is_the_plan_that_was_stored() {
         let mut schedule = Schedule::new(PolicyOptions::default(), 0.5);
         let mut places = vec![Place::NONE; 500];
         for (i, place) in places.iter_mut().enumerate() {
             let mut estimate = ChangeEstimate::new(&Prior::default());
-            estimate.observe(1 << (i % 32), crate::revisit::Sighting::Unchanged);
+            estimate.observe(1u64 << (i % 32), crate::revisit::Sighting::Unchanged);
             schedule.visited(UnixMs(0), 1.0 + i as f32, &estimate, place, 0);
         }
         schedule.replan();

@@ -80,9 +80,10 @@ pub fn run(args: HistoryArgs) -> Result<Exit> {
     let record = reader.find(&args.url)?;
     let visits = reader.history(&record)?;
     let course = reader.course(&record)?;
+    let rate = course.as_ref().map(|course| reader.change_rate_per_s(course)).transpose()?;
     let answer = Answer {
         url: &record.url,
-        changes_per_day: course.as_ref().map(|course| course.estimate.rate() * 86_400.0),
+        changes_per_day: rate.map(|per_s| per_s * 86_400.0),
         due: course.as_ref().and_then(|course| course.due).map(instant),
         visits: visits.iter().enumerate().map(|(at, visit)| Line::of(at + 1, visit)).collect(),
     };

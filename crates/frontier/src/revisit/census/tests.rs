@@ -23,7 +23,7 @@ fn pages(seed: u64, count: usize) -> Vec<(Worth, ChangeEstimate)> {
         .map(|_| {
             let rate = 1e-7 * 10f64.powf(4.0 * unit());
             let shape = 0.3 * 1000f64.powf(unit());
-            let estimate = ChangeEstimate::from_parts(shape as f32, (shape / rate) as f32, 0, 0);
+            let estimate = ChangeEstimate::from_parts(shape, shape / rate);
             let worth = Worth::new(10f64.powf(-3.0 * unit()) as f32, 10f64.powf(2.0 * unit()) as f32);
             (worth, estimate)
         })
@@ -117,6 +117,30 @@ fn the_floor_takes_no_more_than_its_share() {
 }
 
 #[test]
+fn pages_at_the_edge_of_being_worth_a_visit_are_counted_one_by_one() {
+    // Rates are known and uniform; at this budget more than half of the pages are left alone.
+    let pages: Vec<_> =
+        (1..=2000).map(|n| (Worth::from(1.0), ChangeEstimate::certain(f64::from(n) * 1.25e-4))).collect();
+    let census = count(PolicyKind::Optimal, &pages);
+    let options = PolicyOptions { min_interval_ms: 1000, ..PolicyOptions::default() };
+    for budget in [25.0, 50.0, 100.0] {
+        let share = spent(&census.policy(&options, budget, 1.0), &pages) / budget;
+        assert!((share - 1.0).abs() < 0.03, "{share} of {budget}");
+    }
+}
+
+#[test]
+fn a_page_that_is_not_worth_a_visit_rests_for_what_the_floor_affords() {
+    let mut pages: Vec<_> = (0..999).map(|_| (Worth::from(1.0), ChangeEstimate::certain(1e-3))).collect();
+    pages.push((Worth::from(1.0), ChangeEstimate::certain(1.0)));
+    let policy = count(PolicyKind::Optimal, &pages).policy(&PolicyOptions::default(), 1.0, 1.0);
+    assert_eq!(policy.worth_interval_s(Worth::from(1.0), &pages[999].1), None);
+    // A fiftieth of the budget, shared by all: not the 90 days that the longest interval allows.
+    let rest = policy.interval_s(Worth::from(1.0), &pages[999].1).unwrap();
+    assert!((rest - 50_000.0).abs() < 1.0, "{rest}");
+}
+
+#[test]
 fn optimal_beats_every_other_use_of_the_budget() {
     let pages: Vec<_> = pages(77, 3000)
         .into_iter()
@@ -159,5 +183,5 @@ fn damaged_places_are_not_counted() {
     assert_eq!(census.pages(), 0);
     census.update(&mut Place::default(), Worth::from(1.0), &ChangeEstimate::new(&Prior::default()));
     assert_eq!(census.pages(), 1);
-    assert!(size_of::<Place>() + size_of::<ChangeEstimate>() <= 24);
+    assert!(size_of::<Place>() + size_of::<crate::revisit::Evidence>() <= 24);
 }

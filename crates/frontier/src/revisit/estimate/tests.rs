@@ -93,16 +93,17 @@ proptest! {
         shape: f32, exposure: f32,
         history in proptest::collection::vec((any::<u64>(), any::<u64>(), 0u8..3), 0..40),
     ) {
-        let mut estimate = ChangeEstimate::from_parts(shape, exposure, 0, 0);
+        let mut estimate = ChangeEstimate::from_parts(f64::from(shape), f64::from(exposure));
         for (since, ago, what) in history {
             let sighting = match what {
                 0 => Sighting::Unchanged,
                 1 => Sighting::Changed,
                 _ => Sighting::ChangedAgo { ago_ms: ago },
             };
-            estimate.first_visit(Some(ago));
+            let (changes, watched_s) = estimate.lesson(since, sighting);
+            prop_assert!((0.0..=1.0).contains(&changes) && (0.0..=MAX_EXPOSURE_S).contains(&watched_s));
             estimate.observe(since, sighting);
-            let (shape, exposure, ..) = estimate.parts();
+            let (shape, exposure) = estimate.gamma();
             prop_assert!(shape.is_finite() && exposure.is_finite() && shape > 0.0 && exposure > 0.0);
             prop_assert!((MIN_RATE..=MAX_RATE).contains(&estimate.rate()));
             prop_assert!((0.0..=1.0).contains(&estimate.stale_probability(since)));
@@ -111,7 +112,7 @@ proptest! {
 
     #[test]
     fn a_change_raises_the_rate_and_its_absence_lowers_it(shape in 0.3f32..900.0, log in 0.0f64..16.0, part in -3.0f64..3.0) {
-        let before = ChangeEstimate::from_parts(shape, log.exp() as f32, 0, 0);
+        let before = ChangeEstimate::from_parts(f64::from(shape), log.exp());
         let since = (1000.0 * part.exp() / before.rate()) as u64;
         let (mut changed, mut unchanged) = (before, before);
         changed.observe(since, Sighting::Changed);
@@ -150,43 +151,4 @@ fn dates_that_cannot_be_right_are_only_changes() {
         e.observe(20_000_000, Sighting::ChangedAgo { ago_ms });
         assert_eq!(e, plain, "{ago_ms}");
     }
-}
-
-#[test]
-fn an_old_page_is_slower_than_its_like() {
-    let prior = Prior::around(1e-5);
-    let mut old = ChangeEstimate::new(&prior);
-    old.first_visit(Some(365 * 86_400_000));
-    assert!(old.rate() < 0.1 * prior.rate());
-    let mut made_now = ChangeEstimate::new(&prior);
-    made_now.first_visit(Some(3));
-    assert!((made_now.rate() / prior.rate() - 1.0).abs() < 1e-6);
-}
-
-#[test]
-fn a_newer_belief_is_taken_over_until_the_second_visit() {
-    let (old, new) = (Prior::around(1e-4), Prior::around(1e-7));
-    let mut estimate = ChangeEstimate::new(&old);
-    estimate.first_visit(Some(90_000_000));
-    estimate.rebase(&new, Some(90_000_000));
-    let mut fresh = ChangeEstimate::new(&new);
-    fresh.first_visit(Some(90_000_000));
-    assert_eq!(estimate, fresh);
-    estimate.observe(1_000_000, Sighting::Unchanged);
-    let watched = estimate;
-    estimate.rebase(&old, None);
-    assert_eq!(estimate, watched);
-}
-
-#[test]
-fn state_is_small_and_survives_its_parts() {
-    assert!(size_of::<ChangeEstimate>() <= 12);
-    let mut estimate = ChangeEstimate::new(&Prior::default());
-    estimate.observe(3_600_000, Sighting::Changed);
-    let (shape, exposure, visits, changes) = estimate.parts();
-    assert_eq!((visits, changes), (1, 1));
-    assert_eq!(ChangeEstimate::from_parts(shape, exposure, visits, changes), estimate);
-    let bytes = postcard::to_stdvec(&estimate).unwrap();
-    assert!(bytes.len() <= 24);
-    assert_eq!(postcard::from_bytes::<ChangeEstimate>(&bytes).unwrap(), estimate);
 }
