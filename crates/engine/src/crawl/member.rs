@@ -84,13 +84,6 @@ impl Crawl {
     }
 }
 
-/// The number of a directory's archive; none where it is not a node's.
-pub(crate) fn own_archive(store: &Store) -> Result<Option<u32>, StoreError> {
-    let Some(mark) = store.mark(MARK_ARCHIVE_NUMBER)? else { return Ok(None) };
-    let bytes = <[u8; 4]>::try_from(mark).map_err(|_| StoreError::Damaged("archive number"))?;
-    Ok(Some(u32::from_be_bytes(bytes)))
-}
-
 /// The number of this directory's archive: the one it has, or a new one.
 fn archive_number<B: Bus>(store: &Store, joining: &Joining<B>) -> Result<u32, CrawlError> {
     if let Some(number) = own_archive(store)? {
@@ -109,4 +102,11 @@ fn own(store: &Store, layout: &Layout, id: u64) -> Result<(), CrawlError> {
         None if store.mark(MARK_SEEDS)?.is_some() => Err(CrawlError::NotANode(layout.root.clone())),
         None => Ok(()),
     }
+}
+
+/// The number of a directory's archive; none where it is not a node's.
+pub(crate) fn own_archive(store: &Store) -> Result<Option<u32>, StoreError> {
+    let Some(mark) = store.mark(MARK_ARCHIVE_NUMBER)? else { return Ok(None) };
+    let bytes = <[u8; 4]>::try_from(mark).map_err(|_| StoreError::Damaged("archive number"))?;
+    Ok(Some(u32::from_be_bytes(bytes)))
 }
