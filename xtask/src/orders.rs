@@ -50,6 +50,8 @@ pub struct OrdersArgs {
 struct Web {
     seed: String,
     resolve: Option<String>,
+    /// Requests under way to one host: as many as usual, or more where there is but one host.
+    per_host: &'static str,
     _server: Server,
 }
 
@@ -141,7 +143,14 @@ fn crawl(lycosa: &Path, web: &Web, order: &str, dir: &Path) -> Result<Value> {
     let mut command = Command::new(lycosa);
     command.args(["crawl", &web.seed, "--order", order, "--scope", "any", "--depth", "1000", "-d"]).arg(dir);
     command.args(["--allow-net", "127.0.0.0/8", "--delay", "0", "--ip-delay", "0", "--concurrency", "16"]);
-    command.args(["--per-host", "8", "--no-archive", "--json", "--set", "judging.skip_mirrors=false"]);
+    command.args([
+        "--per-host",
+        web.per_host,
+        "--no-archive",
+        "--json",
+        "--set",
+        "judging.skip_mirrors=false",
+    ]);
     if let Some(resolve) = &web.resolve {
         command.args(["--resolve", resolve]);
     }
@@ -154,10 +163,10 @@ fn serve_synthetic(simweb: &Path, args: &OrdersArgs) -> Result<Web> {
     let named = ["--hosts", "--pages", "--same-host"].into_iter().zip(&sizes);
     let web = SyntheticWeb::start(simweb, named.flat_map(|(name, value)| [name, value]))?;
     let (seed, resolve) = (web.seed.clone(), Some(web.resolve.clone()));
-    Ok(Web { seed, resolve, _server: Server::Sim { _web: web } })
+    Ok(Web { seed, resolve, per_host: "1", _server: Server::Sim { _web: web } })
 }
 
 fn serve_manuals(workspace: &Workspace) -> Result<Web> {
     let (nginx, seed) = bench::serve(workspace, Corpus::Docs)?;
-    Ok(Web { seed, resolve: None, _server: Server::Site { _nginx: nginx } })
+    Ok(Web { seed, resolve: None, per_host: "8", _server: Server::Site { _nginx: nginx } })
 }

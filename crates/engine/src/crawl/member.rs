@@ -75,13 +75,6 @@ impl Crawl {
     }
 }
 
-/// The number of a directory's archive; none where it is not a node's.
-pub(crate) fn own_archive(store: &Store) -> Result<Option<u32>, StoreError> {
-    let Some(mark) = store.mark(MARK_ARCHIVE_NUMBER)? else { return Ok(None) };
-    let bytes = <[u8; 4]>::try_from(mark).map_err(|_| StoreError::Damaged("archive number"))?;
-    Ok(Some(u32::from_be_bytes(bytes)))
-}
-
 /// Links that were put aside and not taken up yet.
 fn open_aside(store: &Store, layout: &Layout) -> Result<Aside, CrawlError> {
     let mark = store.mark(MARK_ASIDE)?.unwrap_or_default();
@@ -108,4 +101,11 @@ fn own(store: &Store, layout: &Layout, id: u64) -> Result<(), CrawlError> {
         None if store.mark(MARK_SEEDS)?.is_some() => Err(CrawlError::NotANode(layout.root.clone())),
         None => Ok(()),
     }
+}
+
+/// The number of a directory's archive; none where it is not a node's.
+pub(crate) fn own_archive(store: &Store) -> Result<Option<u32>, StoreError> {
+    let Some(mark) = store.mark(MARK_ARCHIVE_NUMBER)? else { return Ok(None) };
+    let bytes = <[u8; 4]>::try_from(mark).map_err(|_| StoreError::Damaged("archive number"))?;
+    Ok(Some(u32::from_be_bytes(bytes)))
 }

@@ -25,10 +25,7 @@ pub(super) struct Standing {
 impl Frontier {
     /// More is known about the URLs whose keys end in these. Those that wait and whose rank changes enough, move. URLs that
     /// are leased, done, or beyond [`crate::FrontierOptions::max_tracked`] stay as they are. Returns how many moved.
-    pub fn reorder(
-        &mut self,
-        known: impl IntoIterator<Item = (u64, Signals)>,
-    ) -> Result<usize, StoreError> {
+    pub fn reorder(&mut self, known: impl IntoIterator<Item = (u64, Signals)>) -> Result<usize, StoreError> {
         let order = self.options.order;
         // Most stay. To find those that do not is little work for each, but each waits for memory: a loop that does nothing
         // else lets many wait at once.
