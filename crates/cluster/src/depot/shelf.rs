@@ -78,7 +78,7 @@ impl Shelf {
     }
 
     fn hold<'a>(&'a self, name: &'a str) -> Option<Held<'a>> {
-        self.busy().insert(name.to_owned()).then_some(Held { shelf: self, name })
+        self.busy().insert(name.to_owned()).then(|| Held { shelf: self, name })
     }
 
     fn files(&self, name: &str) -> Result<Files, ShipError> {
