@@ -97,11 +97,6 @@ enum Command {
     Demo(command::demo::DemoArgs),
 }
 
-/// Pages, links and records are many small allocations on several threads: this allocator takes a few per cent less time
-/// than the system's.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> std::process::ExitCode {
     let cli = Cli::parse();
     start_log(cli.verbose);
