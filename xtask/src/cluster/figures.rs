@@ -25,8 +25,8 @@ use crate::workspace::Workspace;
 
 /// No crawl takes longer.
 const PATIENCE: Duration = Duration::from_secs(900);
-/// A crawl is well under way after it.
-const WARM_UP: Duration = Duration::from_secs(12);
+/// A crawl is well under way so long after its nodes got partitions.
+const WARM_UP: Duration = Duration::from_secs(9);
 /// Rates are taken over so long.
 const WINDOW_MS: u64 = 8_000;
 /// Between two deaths.
@@ -288,6 +288,7 @@ impl Stage<'_> {
     /// A node dies, and then the one that coordinates.
     fn takeovers(&self) -> Result<Vec<Takeover>> {
         let mut scene = self.scene("takeover", 4, SLOWER)?;
+        takeover::all_at_work(&scene.nodes)?;
         std::thread::sleep(WARM_UP);
         let first = takeover::measure(&mut scene.nodes, false)?;
         std::thread::sleep(RECOVERY);
@@ -298,6 +299,7 @@ impl Stage<'_> {
 
     fn join(&self) -> Result<[f64; 3]> {
         let mut scene = self.scene("join", 2, SLOWER)?;
+        takeover::all_at_work(&scene.nodes)?;
         std::thread::sleep(WARM_UP);
         let mut third = Member::new("n2", &scene.dir, &scene.nats)?;
         let joined = unix_ms();
