@@ -137,12 +137,7 @@ impl Member {
     fn finish(self) -> (CrawlEnd, BTreeMap<String, UrlRecord>) {
         let started = Instant::now();
         while !self.thread.is_finished() {
-            let (beat, progress) = (self.node.beat(), self.crawl.progress());
-            assert!(
-                started.elapsed() < PATIENCE,
-                "{} does not end: {beat:?}, {progress:?}",
-                self.node.node()
-            );
+            assert!(started.elapsed() < PATIENCE, "{} does not end: {}", self.node.node(), self.standing());
             std::thread::sleep(Duration::from_millis(20));
         }
         let end = self.thread.join().unwrap().unwrap();
