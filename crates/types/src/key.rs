@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use crate::PartitionId;
+
 /// The name of a canonical URL: xxh3-128 of its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -14,6 +16,12 @@ impl UrlKey {
     /// Key of a URL that is already in canonical form.
     pub fn of(canonical: &str) -> Self {
         Self(xxh3_128(canonical.as_bytes()))
+    }
+
+    /// Key of a URL that is crawled in a partition which is not its own. A node may have the URL's own partition as well,
+    /// and within a node keys are unique. No canonical URL has a space.
+    pub fn crossed(canonical: &str, partition: PartitionId) -> Self {
+        Self::of(&format!("{canonical} {partition}"))
     }
 
     /// The low half: the fingerprint that in-memory tables keep.

@@ -91,10 +91,8 @@ fn all(nodes: &[Member]) -> Vec<Opened> {
 
 fn read(log: &str, node: &str) -> Vec<Opened> {
     let line = |line: &str| {
-        let field = |name: &str| {
-            let value = line.split_whitespace().find_map(|word| word.strip_prefix(name));
-            value.and_then(|value| value.strip_prefix('='))
-        };
+        let field =
+            |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
         let (partition, at_ms) = (field("partition")?.parse().ok()?, field("at_ms")?.parse().ok()?);
         Some(Opened { partition, node: node.to_owned(), at_ms })
     };

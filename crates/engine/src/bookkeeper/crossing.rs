@@ -8,7 +8,7 @@ use lycosa_frontier::{Discovered, StoreError};
 use lycosa_types::{CanonUrl, HostKey, PartitionId, UnixMs, UrlKey};
 
 use super::{Bookkeeper, Stop};
-use crate::cluster::aside::{AsideLink, crossed_key};
+use crate::cluster::aside::AsideLink;
 use crate::cluster::note::Note;
 use crate::prospects::Found;
 
@@ -48,7 +48,7 @@ impl Bookkeeper {
         let own = self.member.as_mut().map(|member| member.partition_of(url));
         let partition = own.filter(|own| self.frontier.takes_in(*own)).or_else(|| self.stand_in(host));
         let Some(partition) = partition else { return Ok(()) };
-        let key = if own == Some(partition) { UrlKey::of(url) } else { crossed_key(url, partition) };
+        let key = if own == Some(partition) { UrlKey::of(url) } else { UrlKey::crossed(url, partition) };
         let found = Found { depth: *depth, seed: false, relevance: *relevance };
         let signals = self.prospects.signals(url, UrlKey::of(url), found);
         let discovered = Discovered { url, key, redirects: *redirects, found_on: *found_on, signals };

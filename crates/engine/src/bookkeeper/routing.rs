@@ -6,7 +6,6 @@ use lycosa_frontier::{Admission, Discovered, StoreError};
 use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlKey};
 
 use super::Bookkeeper;
-use crate::cluster::aside::crossed_key;
 use crate::cluster::note::Note;
 use crate::prospects::Found;
 
@@ -57,7 +56,7 @@ impl Bookkeeper {
         // Where nodes follow links of others, a partition may hold URLs that are not its own.
         match member.partition_of(url) == partition {
             true => Some(UrlKey::of(url)),
-            false if member.settings.links == LinkMode::Cross => Some(crossed_key(url, partition)),
+            false if member.settings.links == LinkMode::Cross => Some(UrlKey::crossed(url, partition)),
             false => None,
         }
     }

@@ -21,12 +21,6 @@ const MAX_KNOWN: usize = 1 << 20;
 /// Most bytes read at a time.
 const STRETCH: u64 = 256 << 10;
 
-/// What a URL is stored under in a partition that is not its own. A node may have the URL's own partition as well, and within
-/// a node keys are unique. No canonical URL has a space.
-pub fn crossed_key(url: &str, partition: PartitionId) -> UrlKey {
-    UrlKey::of(&format!("{url} {partition}"))
-}
-
 /// What a directory knows of a URL: as one of its own, or as one that this node crossed over for.
 pub fn record_of(
     store: &Store,
@@ -38,7 +32,7 @@ pub fn record_of(
         return Ok(own);
     }
     for partition in (0..partitioner.partitions).map(PartitionId) {
-        let id = UrlId { partition, key: crossed_key(url.as_str(), partition) };
+        let id = UrlId { partition, key: UrlKey::crossed(url.as_str(), partition) };
         if let Some(record) = store.url(id)? {
             return Ok(Some(record));
         }

@@ -133,6 +133,11 @@ impl Member {
         }
     }
 
+    /// What it says about itself, for a test that fails.
+    fn standing(&self) -> String {
+        format!("{:?} {:?}", self.node.beat(), self.crawl.progress())
+    }
+
     /// Waits for the end and returns what the node knows.
     fn finish(self) -> (CrawlEnd, BTreeMap<String, UrlRecord>) {
         let started = Instant::now();

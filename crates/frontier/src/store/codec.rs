@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use lycosa_types::{PastVisit, UnixMs, UrlId, UrlKey, UrlRecord};
+use lycosa_types::{PartitionId, PastVisit, UnixMs, UrlId, UrlKey, UrlRecord};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,8 @@ use crate::host_queue::Entry;
 use crate::order::Rank;
 
 const VALUE_VERSION: u8 = 1;
+/// Before a queue entry of a URL that is crawled in a partition which is not its own: its key is [`UrlKey::crossed`].
+const CROSSED: u8 = 2;
 
 /// What is remembered about a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,18 +121,18 @@ pub(super) fn encode_entry(entry: &Entry, out: &mut Vec<u8>) -> Result<(), Store
     };
     let mut bytes = std::mem::take(out);
     bytes.clear();
-    bytes.push(VALUE_VERSION);
+    let is_crossed = entry.key != UrlKey::of(entry.url.as_str());
+    bytes.push(if is_crossed { CROSSED } else { VALUE_VERSION });
     *out = postcard::to_extend(&stored, bytes).map_err(|_| StoreError::Damaged("queue entry"))?;
     Ok(())
 }
 
-pub(super) fn decode_entry(rank: Rank, bytes: &[u8]) -> Result<Entry, StoreError> {
-    let what = "queue entry";
-    let stored: StoredEntry =
-        postcard::from_bytes(versioned(bytes, what)?).map_err(|_| StoreError::Damaged(what))?;
+/// An entry that waits in a partition.
+pub(super) fn decode_entry(partition: PartitionId, rank: Rank, bytes: &[u8]) -> Result<Entry, StoreError> {
+    let (key, stored) = read_entry(partition, bytes)?;
     Ok(Entry {
         rank,
-        key: UrlKey::of(stored.url),
+        key,
         depth: stored.depth,
         tries: stored.tries,
         redirects: stored.redirects,
@@ -141,10 +143,19 @@ pub(super) fn decode_entry(rank: Rank, bytes: &[u8]) -> Result<Entry, StoreError
     })
 }
 
-/// The key of an entry's URL, without the rest of it.
-pub(super) fn entry_key(bytes: &[u8]) -> Result<UrlKey, StoreError> {
-    let what = "queue entry";
-    let stored: StoredEntry =
-        postcard::from_bytes(versioned(bytes, what)?).map_err(|_| StoreError::Damaged(what))?;
-    Ok(UrlKey::of(stored.url))
+/// The key of an entry, without the rest of it.
+pub(super) fn entry_key(partition: PartitionId, bytes: &[u8]) -> Result<UrlKey, StoreError> {
+    Ok(read_entry(partition, bytes)?.0)
+}
+
+fn read_entry(partition: PartitionId, bytes: &[u8]) -> Result<(UrlKey, StoredEntry<'_>), StoreError> {
+    let damaged = || StoreError::Damaged("queue entry");
+    let (version, rest) = bytes.split_first().ok_or_else(damaged)?;
+    let stored: StoredEntry = postcard::from_bytes(rest).map_err(|_| damaged())?;
+    let key = match *version {
+        VALUE_VERSION => UrlKey::of(stored.url),
+        CROSSED => UrlKey::crossed(stored.url, partition),
+        _ => return Err(damaged()),
+    };
+    Ok((key, stored))
 }

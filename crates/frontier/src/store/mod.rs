@@ -359,7 +359,7 @@ impl Store {
     /// The entry that waits at `rank`, if it is committed.
     pub fn entry(&self, slot: HostSlot, rank: Rank) -> Result<Option<Entry>, StoreError> {
         let found = self.queue.get(keys::queue(slot, rank))?;
-        found.map(|bytes| codec::decode_entry(rank, &bytes)).transpose()
+        found.map(|bytes| codec::decode_entry(slot.partition, rank, &bytes)).transpose()
     }
 
     /// Entries waiting anywhere, counted by walking them: for tests and repair, not for a crawl.
@@ -383,5 +383,5 @@ fn read_entry(guard: fjall::Guard) -> Result<(HostSlot, Entry), StoreError> {
     let damaged = || StoreError::Damaged("queue key");
     let slot = key.get(..10).and_then(keys::read_host).ok_or_else(damaged)?;
     let rank = keys::read_rank(&key).ok_or_else(damaged)?;
-    Ok((slot, codec::decode_entry(rank, &value)?))
+    Ok((slot, codec::decode_entry(slot.partition, rank, &value)?))
 }

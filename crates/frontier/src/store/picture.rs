@@ -91,7 +91,7 @@ impl Store {
             let damaged = || StoreError::Damaged("queue key");
             let slot = key.get(..10).and_then(keys::read_host).ok_or_else(damaged)?;
             let rank = keys::read_rank(&key).ok_or_else(damaged)?;
-            let print = codec::entry_key(&value)?.low();
+            let print = codec::entry_key(slot.partition, &value)?.low();
             picture.last_sequence = picture.last_sequence.max(order.sequence_of(rank));
             beyond.add(picture.seen.insert_print(print), print)?;
             match &mut current {

@@ -8,7 +8,6 @@ use super::{Cluster, check_all_done, merge, world};
 /// Every page is found although no link is sent. A page is asked for once by its owner, and once by each node
 /// that crossed over.
 #[test]
-#[ignore = "known fault, docs/cluster.md: with partitions on the move the end is not always noticed"]
 fn nodes_that_cross_over_find_everything() {
     let mut cluster = Cluster::start(world(36, 1200));
     cluster.settings.links = LinkMode::Cross;
