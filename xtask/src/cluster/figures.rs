@@ -108,7 +108,7 @@ pub fn run(workspace: &Workspace, args: &FiguresArgs) -> Result<()> {
         args.hosts,
         args.latency_ms,
         args.concurrency,
-        if args.bin.is_some() { " --bin … (not the programs of a release)" } else { "" }
+        if args.bin.is_some() { " --bin … (programs built beforehand)" } else { "" }
     );
     let figures = Figures {
         machine,
