@@ -30,6 +30,7 @@ pub struct CoordinatorConfig {
     pub node: NodeId,
     pub partitions: u16,
     pub allocation: Allocation,
+    /// The region each partition was set aside for; may be empty.
     pub regions: Vec<Option<RegionId>>,
     pub timing: Timing,
     /// Whether measured work decides, not only the number of partitions.

@@ -47,6 +47,6 @@ pub use node::{
     PartitionLoad,
 };
 pub use owner::{Dump, MemoryState, PartitionState, Position};
-pub use plan::{Allocation, LinkMode, Route, Table};
+pub use plan::{Allocation, LinkMode, RegionError, RegionId, Regions, Route, Table};
 pub use ship::{ParentOptions, S3Options, ShipOptions, Shipper};
 pub use wire::{Batch, Change, Link, Links};

@@ -5,15 +5,19 @@ mod commits;
 mod crossing;
 mod handout;
 mod intake;
+mod locator;
 mod mail;
 mod member;
 mod opener;
 mod pace;
 mod pictures;
+mod placements;
+mod placing;
 mod prints;
 mod progress;
 mod routing;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -22,9 +26,10 @@ use std::time::{Duration, Instant};
 
 use foldhash::{HashMap, HashSet};
 use lycosa_archive::EncodedVisit;
-use lycosa_cluster::{CrawlSettings, NodeHandle};
+use lycosa_cluster::{CrawlSettings, NodeHandle, Regions};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
+use lycosa_frontier::store::HostSlot;
 use lycosa_frontier::{Frontier, Lease, Store};
 use lycosa_page::MirrorDetector;
 use lycosa_types::{CanonUrl, PartitionId, UrlKey};
@@ -41,6 +46,7 @@ use crate::prospects::Prospects;
 use crate::refresher::Refresher;
 use crate::totals::{Progress, Totals};
 use crate::worker::Finished;
+pub use locator::{Addresses, Locator};
 use member::Member;
 pub(crate) use member::is_supported;
 pub use opener::Opener;
@@ -67,6 +73,8 @@ pub enum Event {
     Committed {
         epoch: u64,
         archived_bytes: u64,
+        /// Partitions that were lost on the way: nothing of theirs is written.
+        lost: BTreeSet<PartitionId>,
     },
     CommitFailed(CommitError),
     /// The node tells something.
@@ -75,6 +83,11 @@ pub enum Event {
     LostArchives(PartitionId, Vec<LostArchive>),
     /// The seeds of the cluster's crawl, as they are now.
     Seeds(Vec<CanonUrl>),
+    /// Where a host is that is to be placed.
+    Located {
+        slot: HostSlot,
+        addresses: Addresses,
+    },
 }
 
 /// Why the loop ended.
@@ -176,6 +189,8 @@ pub struct NodeParts {
     pub opener: Opener,
     /// Links to follow once nothing else is left, in link mode `cross`.
     pub aside: Option<Aside>,
+    /// Where servers stand and how to find out, in a crawl with regions.
+    pub regions: Option<(Regions, Locator)>,
 }
 
 impl Bookkeeper {

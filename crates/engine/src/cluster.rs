@@ -10,6 +10,7 @@
 //! | [`aside`] | links that wait to be followed by the node that found them |
 //! | [`archive_number`] | whose archive a page lies in |
 //! | [`custody`] | which archived pages are safe, and which are lost with a node |
+//! | [`unplaced`] | links that wait until their host is placed, in a crawl with regions |
 //! | [`briefing`] | what all nodes must know before they crawl: settings and seeds |
 //!
 //! Payloads are claimed in the partition that their value belongs to, so that copies are told across nodes, a little later
@@ -24,6 +25,7 @@ pub mod custody;
 pub mod note;
 pub mod seat;
 pub mod state;
+pub mod unplaced;
 
 pub use answering::{Answering, AskingError};
 pub use briefing::{Briefing, BriefingError};

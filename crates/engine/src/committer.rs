@@ -1,6 +1,7 @@
 //! Group commit. Archive and edge log are made durable first, then one atomic batch in the state, then the bookkeeper
 //! is told. Disks may stall: this thread is the only one that waits for them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
 
@@ -9,6 +10,7 @@ use lycosa_cluster::NodeError;
 use lycosa_frontier::store::Mark;
 use lycosa_frontier::{Changes, Done, Store, StoreError};
 use lycosa_graph::{EdgeLog, EdgeLogError, PageEdges};
+use lycosa_types::PartitionId;
 
 use crate::bookkeeper::Event;
 use crate::cluster::{NodeCommitter, Stays};
@@ -68,7 +70,7 @@ impl Committer {
         for batch in batches {
             let epoch = batch.changes.epoch;
             let event = match self.commit(batch) {
-                Ok(archived_bytes) => Event::Committed { epoch, archived_bytes },
+                Ok((archived_bytes, lost)) => Event::Committed { epoch, archived_bytes, lost },
                 Err(error) => Event::CommitFailed(error),
             };
             let failed = matches!(event, Event::CommitFailed(_));
@@ -83,7 +85,8 @@ impl Committer {
         }
     }
 
-    fn commit(&mut self, batch: Batch) -> Result<u64, CommitError> {
+    /// How many bytes were archived, and the partitions that were lost on the way.
+    fn commit(&mut self, batch: Batch) -> Result<(u64, BTreeSet<PartitionId>), CommitError> {
         let Batch { ended, extra, changes, mut marks, stays } = batch;
         let mut archived_bytes = 0;
         let mut done = Vec::with_capacity(ended.len());
@@ -116,9 +119,10 @@ impl Committer {
         }
         let edges_end = self.edges.sync()?;
         marks.push((MARK_EDGES_END, edges_end.to_be_bytes().to_vec()));
+        let mut lost = BTreeSet::new();
         match (&self.node, &stays) {
             (Some(node), Some(stays)) => {
-                let lost = node.commit(&done, &changes, &marks, stays)?;
+                lost = node.commit(&done, &changes, &marks, stays)?;
                 done.retain(|visit| !lost.contains(&visit.slot.partition));
             }
             _ => self.store.commit(&done, &changes, &marks)?,
@@ -129,6 +133,6 @@ impl Committer {
             // It says itself why it stopped; the crawl does not depend on it.
             self.follower = None;
         }
-        Ok(archived_bytes)
+        Ok((archived_bytes, lost))
     }
 }

@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 use lycosa_fetch::{Cidr, FetchOptions, NetGuard, Overrides, PoolLimits, SharedOptions, UserAgent};
 use lycosa_frontier::trap::TrapRules;
 use lycosa_frontier::{FrontierOptions, Order, Politeness, Revisits, ScopeKind, ScopeOptions};
-use lycosa_types::{CanonRules, Granularity, Partitioner};
+use lycosa_types::CanonRules;
 use nix::sys::resource::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
 mod fetch;
 mod focus;
 mod judging;
+mod partitions;
 mod refresh;
 
 pub use fetch::FetchConfig;
 pub use focus::FocusConfig;
 pub use judging::{JudgingConfig, MinutiaHash, NearMethod};
+pub use partitions::PartitionConfig;
 pub use refresh::RefreshConfig;
 
 /// Connections that are kept open, all workers together, where few requests are under way at a time: a crawl that goes
@@ -172,19 +174,6 @@ impl Default for IndexConfig {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct PartitionConfig {
-    pub count: u16,
-    pub by: Granularity,
-}
-
-impl Default for PartitionConfig {
-    fn default() -> Self {
-        Self { count: lycosa_types::partition::DEFAULT_PARTITIONS, by: Granularity::Host }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct MemoryConfig {
     pub budget_mib: u64,
 }
@@ -289,16 +278,18 @@ impl Config {
         if self.memory.budget_mib < 64 {
             return refuse("memory.budget_mib", "must be at least 64");
         }
+        let regions = self.regions()?;
+        if !self.partitions.region.is_empty()
+            && let Err(error) = regions.named(&self.partitions.region)
+        {
+            return refuse("partitions.region", &error.to_string());
+        }
         self.shared_options()?;
         lycosa_frontier::Scope::new(self.scope_options(), &[]).map_err(|error| ConfigError::Value {
             key: "scope.include, scope.exclude",
             problem: error.to_string(),
         })?;
         Ok(())
-    }
-
-    pub fn partitioner(&self) -> Partitioner {
-        Partitioner { granularity: self.partitions.by, partitions: self.partitions.count, seed: 0 }
     }
 
     pub fn scope_options(&self) -> ScopeOptions {

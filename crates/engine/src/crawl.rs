@@ -23,7 +23,7 @@ use lycosa_graph::{EdgeLog, EdgeLogError};
 use lycosa_types::{CanonUrl, UnixMs, UrlKey};
 
 use crate::bookkeeper::{
-    Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, NodeParts, Opener, Parts, Stop,
+    Bookkeeper, Event, Locator, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, NodeParts, Opener, Parts, Stop,
 };
 use crate::cluster::Seat;
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
@@ -81,6 +81,10 @@ pub enum CrawlError {
     Bus(#[from] BusError),
     #[error("the crawl is set to {0}, which nodes cannot do; make it with other settings")]
     Unsupported(String),
+    #[error(
+        "regions (partitions.regions) are for clusters whose nodes share the work: add --nats URL, or leave them out"
+    )]
+    RegionsAlone,
     #[error("the crawl stopped because it could not save its work: {0}")]
     Commit(#[from] CommitError),
 }
@@ -153,6 +157,9 @@ impl Crawl {
         refresh_before: Option<UnixMs>,
     ) -> Result<Self, CrawlError> {
         config.check()?;
+        if !config.partitions.regions.is_empty() {
+            return Err(CrawlError::RegionsAlone);
+        }
         let store = open_store(&layout, &config)?;
         if store.mark(MARK_NODE)?.is_some() {
             return Err(CrawlError::IsANode(layout.root));
@@ -234,12 +241,22 @@ impl Crawl {
             Some(seat) => {
                 let (opener, thread) = Opener::new(Arc::clone(&store));
                 threads.push(spawn(&layout, "opener".to_owned(), thread)?);
+                let regions = match seat.settings.partitioner.regions {
+                    0 => None,
+                    _ => {
+                        let (shared, options) = (Arc::clone(&shared), config.fetch_options());
+                        let (locator, thread) = Locator::new(shared, options, events_in.clone());
+                        threads.push(spawn(&layout, "locator".to_owned(), thread)?);
+                        Some((config.regions()?, locator))
+                    }
+                };
                 Some(NodeParts {
                     node: seat.node.clone(),
                     runtime: seat.runtime.clone(),
                     settings: seat.settings.clone(),
                     aside: seat.aside.take(),
                     opener,
+                    regions,
                 })
             }
             None => None,

@@ -13,6 +13,7 @@ use lycosa_types::{CanonUrl, PastVisit, UrlError, UrlId, UrlRecord, VisitFacts};
 
 use crate::bookkeeper::{MARK_CLEAN, MARK_TOTALS};
 use crate::cluster::aside::record_of;
+use crate::cluster::unplaced::visited_id;
 use crate::config::{Config, ConfigError};
 use crate::layout::Layout;
 use crate::refresher::{first_visit, population};
@@ -192,7 +193,7 @@ impl CrawlReader {
 
     /// The visits of a page, the earliest first. A page visited once has one, told from its record.
     pub fn history(&self, record: &UrlRecord) -> Result<Vec<PastVisit>, ReaderError> {
-        let visits = self.store.history(self.id_of(record))?;
+        let visits = self.store.history(self.id_of(record)?)?;
         if !visits.is_empty() {
             return Ok(visits);
         }
@@ -201,7 +202,7 @@ impl CrawlReader {
 
     /// What visits over time told about a page.
     pub fn course(&self, record: &UrlRecord) -> Result<Option<Course>, ReaderError> {
-        Ok(self.store.course(self.id_of(record))?)
+        Ok(self.store.course(self.id_of(record)?)?)
     }
 
     /// How often a page changes by what its visits and those of all pages showed, in changes per second.
@@ -221,8 +222,9 @@ impl CrawlReader {
         self.archived(&at_visit)
     }
 
-    fn id_of(&self, record: &UrlRecord) -> UrlId {
-        self.config.partitioner().id_of(&CanonUrl::from_canonical(record.url.clone()))
+    fn id_of(&self, record: &UrlRecord) -> Result<UrlId, StoreError> {
+        let url = CanonUrl::from_canonical(record.url.clone());
+        visited_id(&self.store, &self.config.partitioner(), &url)
     }
 
     /// What is known of the visit that a revisit refers to: the visit with the same payload, however long ago.
@@ -230,7 +232,7 @@ impl CrawlReader {
         let by_name = || {
             let target =
                 CanonUrl::parse(revisit.header("WARC-Refers-To-Target-URI")?, &self.config.urls).ok()?;
-            Some(self.config.partitioner().id_of(&target))
+            visited_id(&self.store, &self.config.partitioner(), &target).ok()
         };
         let Some(id) = facts.duplicate_of.or_else(by_name) else { return Ok(None) };
         let Some(now) = self.store.url(id)?.and_then(|record| record.visit) else { return Ok(None) };

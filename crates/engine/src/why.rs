@@ -5,6 +5,7 @@ use lycosa_types::{CanonUrl, Outcome, PartitionId, UrlError, UrlRecord, UrlState
 use serde::Serialize;
 
 use crate::cluster::aside::record_of;
+use crate::cluster::unplaced::waiting_id;
 use crate::config::Config;
 use crate::rules;
 
@@ -41,7 +42,7 @@ pub enum WhyError {
 /// Looks up what is known about `raw`.
 pub fn why(store: &Store, config: &Config, raw: &str) -> Result<Why, WhyError> {
     let url = CanonUrl::parse(raw, &config.urls)?;
-    let id = config.partitioner().id_of(&url);
+    let id = waiting_id(store, &config.partitioner(), &url)?;
     let mut why = Why {
         url: url.as_str().to_owned(),
         partition: id.partition,
@@ -108,7 +109,7 @@ fn explain_waiting(
     url: &CanonUrl,
     record: &UrlRecord,
 ) -> Result<String, WhyError> {
-    let slot = Store::slot(config.partitioner().partition_of(url), url.origin());
+    let slot = Store::slot(waiting_id(store, &config.partitioner(), url)?.partition, url.origin());
     let mut text = match store.host(slot)? {
         Some(host) => {
             format!("waiting in the queue of {} with {} others", host.origin, host.waiting.saturating_sub(1))

@@ -9,6 +9,7 @@ mod dormant;
 mod finish;
 mod lease;
 mod partitions;
+mod placing;
 mod reorder;
 mod revisits;
 
@@ -459,10 +460,6 @@ impl Frontier {
     /// Whether a lease on this URL is out, or its end is not committed yet.
     pub fn is_in_flight(&self, key: UrlKey) -> bool {
         self.in_flight.contains_key(&key)
-    }
-
-    fn slot_of(&self, url: &CanonUrl) -> HostSlot {
-        HostSlot { partition: self.options.partitioner.partition_of(url), host: url.host_key() }
     }
 }
 

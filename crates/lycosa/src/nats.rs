@@ -119,6 +119,10 @@ impl Connection {
         allocation: Allocation,
         links: LinkMode,
     ) -> Result<(CrawlSettings, Briefing)> {
+        let shared = allocation != Allocation::Independent && links == LinkMode::Exchange;
+        if !shared && !config.partitions.regions.is_empty() {
+            bail!("regions need nodes that send each other links: use --links exchange and an --allocation by table");
+        }
         let make = async || {
             if let Some(settings) = read_settings(&self.bus).await? {
                 return Ok((settings, Briefing::offer(&self.bus, config).await?));

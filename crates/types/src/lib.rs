@@ -29,6 +29,6 @@ pub use history::{Change, PastVisit};
 pub use key::{Digest, HostKey, UrlKey};
 pub use link::{LinkAttributes, LinkKind};
 pub use outcome::{Exclusion, Failure, Outcome};
-pub use partition::{Granularity, PartitionId, Partitioner, UrlId};
+pub use partition::{Granularity, PartitionId, Partitioner, RegionId, UrlId};
 pub use record::{ArchiveSpan, NearDuplicate, UrlRecord, UrlState, VisitFacts};
 pub use time::UnixMs;

@@ -149,7 +149,8 @@ impl Outbox {
             return Err(OutboxFull);
         }
         contents.totals.met += 1;
-        let key = xxh3_64(link.url.as_bytes());
+        // The same URL may travel twice where there are regions: to its home, and on from there.
+        let key = xxh3_64(link.url.as_bytes()) ^ u64::from(partition.0).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let Sighting::Send { backlinks, importance } = contents.sent.note(key, link.depth, link.importance)
         else {
             return Ok(());

@@ -75,6 +75,9 @@ impl CrawlSettings {
         bytes.extend(self.partitioner.partitions.to_be_bytes());
         bytes.extend(self.partitioner.seed.to_be_bytes());
         bytes.extend(self.id.to_be_bytes());
+        if self.partitioner.regions > 0 {
+            bytes.extend(self.partitioner.regions.to_be_bytes());
+        }
         xxhash_rust::xxh3::xxh3_64(&bytes) as u32
     }
 }
@@ -86,9 +89,8 @@ pub struct NodeConfig {
     pub settings: CrawlSettings,
     /// What this node can do, relative to others. 0: it owns nothing (a coordinator).
     pub capacity: u32,
+    /// Where it stands: it gets the partitions of its region before others do.
     pub region: Option<RegionId>,
-    /// The region each partition was set aside for; may be empty.
-    pub regions: Vec<Option<RegionId>>,
     /// Whether this node may coordinate.
     pub candidate: bool,
     pub load_aware: bool,
@@ -113,7 +115,6 @@ impl NodeConfig {
             settings,
             capacity: 100,
             region: None,
-            regions: Vec::new(),
             candidate: true,
             load_aware: true,
             ends: true,

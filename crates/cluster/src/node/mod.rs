@@ -192,7 +192,7 @@ impl<B: Bus, S: PartitionState> Manager<B, S> {
                 node: config.node.clone(),
                 partitions: config.settings.partitioner.partitions,
                 allocation: config.settings.allocation,
-                regions: config.regions.clone(),
+                regions: config.settings.partitioner.regions_of_partitions(),
                 timing: config.timing,
                 load_aware: config.load_aware,
                 ends: config.ends,

@@ -4,14 +4,14 @@
 //! | --- | --- |
 //! | [`balance`] | shelves of partitions, filled and evened out |
 //! | [`mode`] | allocation and link modes |
-//! | [`region`] | networks near which a node stands |
+//! | [`region`] | networks near which nodes stand |
 //! | [`table`] | who owns what, in which epoch |
 //!
 //! Promises, each held by a property test:
 //! - *Same answer everywhere*: integers only, and the order of the inputs does not matter.
 //! - *Balanced*: busiest ÷ mean ≤ 1.25 whenever no partition weighs more than a quarter of the smallest fair share.
 //! - *Minimal movement*: with equal weights a node that joins takes at most its share, one that leaves moves only what
-//!   it had; nothing else moves.
+//!   it had; nothing else moves. The block of a region moves to the first of its nodes in steps of `max_moves`.
 
 mod balance;
 pub mod mode;
@@ -85,9 +85,16 @@ pub fn plan(input: &PlanInput<'_>) -> Vec<Option<NodeId>> {
     let mut shelves = Shelves::new(capacities, weights, homes, allowed(&members, input));
     let mut orphans = Vec::new();
     let mut fresh = Vec::new();
+    let mut called_home = 0;
     for (partition, slot) in input.current.slots.iter().enumerate() {
         match slot.owner.as_ref().and_then(|owner| home(&members, owner)) {
             Some(member) if shelves.may_hold(member, partition) => shelves.put(partition, member),
+            // Its region has nodes now; its owner lives, and hands over as many as go at a time.
+            Some(member) if called_home >= input.max_moves => shelves.put(partition, member),
+            Some(_) => {
+                called_home += 1;
+                orphans.push(partition);
+            }
             None if slot.epoch == 0 => fresh.push(partition),
             _ => orphans.push(partition),
         }
@@ -99,7 +106,7 @@ pub fn plan(input: &PlanInput<'_>) -> Vec<Option<NodeId>> {
     } else {
         orphans.extend(fresh);
         shelves.place(orphans, tie);
-        shelves.even_out(input.max_moves);
+        shelves.even_out(input.max_moves - called_home);
     }
     let owner = |partition| shelves.holder(partition).map(|member| members[member].node.clone());
     (0..input.current.slots.len()).map(owner).collect()

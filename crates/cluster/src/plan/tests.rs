@@ -206,6 +206,31 @@ fn partitions_of_a_region_go_to_its_nodes_while_there_are_any() {
 }
 
 #[test]
+fn the_first_node_of_a_region_gets_its_block_step_by_step() {
+    let regions: Vec<Option<RegionId>> = (0..64).map(|p| (p < 32).then_some(RegionId(0))).collect();
+    let members = [member(0), Member { region: Some(RegionId(0)), ..member(1) }];
+    let mut table = Table::new(64).advance(&vec![Some(node(0)); 64], |_| true).unwrap();
+    for step in 1..=6 {
+        let input = PlanInput {
+            members: &members,
+            weights: &[],
+            regions: &regions,
+            current: &table,
+            allocation: Allocation::Static,
+            max_moves: 8,
+        };
+        let owners = plan(&input);
+        let moved = owners.iter().zip(&table.slots).filter(|(owner, slot)| **owner != slot.owner).count();
+        assert!(moved <= 8, "{moved} in step {step}");
+        if let Some(next) = table.advance(&owners, |_| true) {
+            table = next;
+        }
+        let at_home = table.slots[..32].iter().filter(|slot| slot.owner == Some(node(1))).count();
+        assert_eq!(at_home, (8 * step).min(32));
+    }
+}
+
+#[test]
 fn dynamic_allocation_gives_the_next_to_whoever_is_idle() {
     let mut members: Vec<Member> = (0..3).map(member).collect();
     let mut table = Table::new(10);

@@ -1,10 +1,12 @@
 //! When to commit, and the last commit of a run.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc::TrySendError;
 use std::time::{Duration, Instant};
 
 use lycosa_frontier::StoreError;
 use lycosa_frontier::store::Mark;
+use lycosa_types::PartitionId;
 
 use super::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Stop};
 use crate::cluster::aside::{Aside, MARK_ASIDE};
@@ -69,6 +71,20 @@ impl Bookkeeper {
         }
     }
 
+    /// A commit is durable, except in partitions that were lost on the way.
+    pub(super) fn take_commit(&mut self, epoch: u64, archived_bytes: u64, lost: &BTreeSet<PartitionId>) {
+        self.committing -= 1;
+        self.totals.archived_bytes += archived_bytes;
+        self.frontier.committed(epoch);
+        self.mail_committed(epoch);
+        if let Some(member) = &mut self.member {
+            member.commit_done(epoch);
+            if let Some(placing) = &mut member.placing {
+                placing.committed(epoch, lost);
+            }
+        }
+    }
+
     /// The last commit: everything that ended, and the mark of a clean stop.
     pub(super) fn finish(&mut self, reason: Stop) -> Result<(), CommitError> {
         self.wait_for_commits()?;
@@ -93,14 +109,8 @@ impl Bookkeeper {
     fn wait_for_commits(&mut self) -> Result<(), CommitError> {
         while self.committing > 0 {
             match self.events.recv() {
-                Ok(Event::Committed { epoch, archived_bytes }) => {
-                    self.committing -= 1;
-                    self.totals.archived_bytes += archived_bytes;
-                    self.frontier.committed(epoch);
-                    self.mail_committed(epoch);
-                    if let Some(member) = &mut self.member {
-                        member.commit_done(epoch);
-                    }
+                Ok(Event::Committed { epoch, archived_bytes, lost }) => {
+                    self.take_commit(epoch, archived_bytes, &lost);
                 }
                 Ok(Event::CommitFailed(error)) => return Err(error),
                 // A visit that outlived the grace period: it stays queued and is made again.

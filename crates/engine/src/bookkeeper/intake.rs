@@ -44,19 +44,14 @@ impl Bookkeeper {
                         self.take_in(finished, now)?;
                     }
                 }
-                Event::Committed { epoch, archived_bytes } => {
-                    self.committing -= 1;
-                    self.totals.archived_bytes += archived_bytes;
-                    self.frontier.committed(epoch);
-                    self.mail_committed(epoch);
-                    if let Some(member) = &mut self.member {
-                        member.commit_done(epoch);
-                    }
+                Event::Committed { epoch, archived_bytes, lost } => {
+                    self.take_commit(epoch, archived_bytes, &lost);
                 }
                 Event::CommitFailed(error) => return Err(error),
                 Event::Cluster(event) => self.take_node_event(event, now)?,
                 Event::LostArchives(partition, lost) => self.note_lost(partition, lost),
                 Event::Seeds(seeds) => self.take_seeds(&seeds),
+                Event::Located { slot, addresses } => self.take_located(slot, addresses, now),
             }
             next = self.events.try_recv().ok();
         }
@@ -241,7 +236,7 @@ impl Bookkeeper {
         if self.member.is_some() {
             let way = (redirects, found_on);
             let share = self.prospects.share(key);
-            let Some(partition) = self.send_elsewhere(url, found, way, share) else {
+            let Some(partition) = self.send_elsewhere((url, key), found, way, share)? else {
                 return Ok(());
             };
             let discovered = Discovered { url, key, redirects, found_on, signals };

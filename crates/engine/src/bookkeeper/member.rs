@@ -7,14 +7,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use lycosa_cluster::{
-    Allocation, Batch, CrawlSettings, Event as NodeEvent, Figures, Link, NodeHandle, PartitionLoad,
+    Allocation, Batch, CrawlSettings, Event as NodeEvent, Figures, Link, LinkMode, NodeHandle, PartitionLoad,
 };
 use lycosa_frontier::{PartitionCounts, Scope, StoreError};
-use lycosa_types::{CanonUrl, PartitionId, UnixMs};
+use lycosa_frontier::store::HostSlot;
+use lycosa_types::{CanonUrl, PartitionId, Partitioner, RegionId, UnixMs};
 use tokio::runtime::Handle;
 
 use super::opener::{Opener, Read, Unread};
 use super::pace::Pace;
+use super::placing::Placing;
 use super::{Bookkeeper, NodeParts, Stop};
 use crate::cluster::Stays;
 use crate::cluster::aside::Aside;
@@ -55,7 +57,7 @@ struct Departure {
 
 /// What found the outbox full.
 enum Waiting {
-    Link { partition: PartitionId, url: String, depth: u16, importance: f32, note: Vec<u8> },
+    Link { partition: PartitionId, url: String, depth: u16, backlinks: u32, importance: f32, note: Vec<u8> },
     Fact { partition: PartitionId, kind: u8, body: Vec<u8> },
 }
 
@@ -66,6 +68,8 @@ pub(super) struct Member {
     pub(super) settings: CrawlSettings,
     /// Links to follow once nothing else is left, in link mode `cross`.
     pub(super) aside: Option<Aside>,
+    /// Hosts that are being placed, in a crawl with regions.
+    pub(super) placing: Option<Placing>,
     /// The stay each partition had last.
     pub(super) epochs: BTreeMap<PartitionId, u64>,
     pub(super) consumed: BTreeMap<PartitionId, u64>,
@@ -92,9 +96,10 @@ pub(super) struct Member {
 
 impl Member {
     pub(super) fn new(parts: NodeParts) -> Self {
-        let NodeParts { node, runtime, settings, opener, aside } = parts;
+        let NodeParts { node, runtime, settings, opener, aside, regions } = parts;
         Self {
             aside,
+            placing: regions.map(|(regions, locator)| Placing::new(regions, locator)),
             node,
             runtime,
             opener,
@@ -157,22 +162,49 @@ impl Member {
         self.committed = self.committed.max(Some(epoch));
     }
 
-    pub(super) fn partition_of(&mut self, url: &str) -> PartitionId {
+    /// Asks something of a URL in canonical form, in a buffer that is used again.
+    fn ask_of<T>(&mut self, url: &str, ask: impl FnOnce(&Partitioner, &CanonUrl) -> T) -> T {
         self.url.clear();
         self.url.push_str(url);
         let canon = CanonUrl::from_canonical(std::mem::take(&mut self.url));
-        let partition = self.settings.partitioner.partition_of(&canon);
+        let answer = ask(&self.settings.partitioner, &canon);
         self.url = canon.into_string();
-        partition
+        answer
+    }
+
+    /// The home of a URL.
+    pub(super) fn partition_of(&mut self, url: &str) -> PartitionId {
+        self.ask_of(url, |partitioner, url| partitioner.partition_of(url))
+    }
+
+    /// The home of a URL, and its host.
+    pub(super) fn slot_of(&mut self, url: &str) -> HostSlot {
+        self.ask_of(url, |partitioner, url| HostSlot {
+            partition: partitioner.partition_of(url),
+            host: url.host_key(),
+        })
+    }
+
+    /// Where a URL is crawled whose server stands in a region.
+    pub(super) fn partition_in(&mut self, url: &str, region: RegionId) -> PartitionId {
+        self.ask_of(url, |partitioner, url| partitioner.partition_in(url, region))
     }
 
     pub(super) fn send(&mut self, partition: PartitionId, link: (&str, u16, f32), note: &Note) {
         let (url, depth, importance) = link;
-        note.encode(&mut self.note);
-        let link = Link { url, depth, backlinks: 1, importance, note: &self.note };
-        if !self.overflow.is_empty() || self.node.try_send(partition, &link).is_err() {
-            let (url, note) = (url.to_owned(), self.note.clone());
-            self.overflow.push_back(Waiting::Link { partition, url, depth, importance, note });
+        let mut bytes = std::mem::take(&mut self.note);
+        note.encode(&mut bytes);
+        self.send_on(partition, &Link { url, depth, backlinks: 1, importance, note: &bytes });
+        self.note = bytes;
+    }
+
+    /// Sends a link as it is.
+    pub(super) fn send_on(&mut self, partition: PartitionId, link: &Link<'_>) {
+        if !self.overflow.is_empty() || self.node.try_send(partition, link).is_err() {
+            let Link { url, depth, backlinks, importance, note } = *link;
+            let (url, note) = (url.to_owned(), note.to_vec());
+            let waiting = Waiting::Link { partition, url, depth, backlinks, importance, note };
+            self.overflow.push_back(waiting);
         }
     }
 
@@ -186,8 +218,9 @@ impl Member {
     fn drain(&mut self) {
         while let Some(waiting) = self.overflow.front() {
             let sent = match waiting {
-                Waiting::Link { partition, url, depth, importance, note } => {
-                    let link = Link { url, depth: *depth, backlinks: 1, importance: *importance, note };
+                Waiting::Link { partition, url, depth, backlinks, importance, note } => {
+                    let (depth, backlinks, importance) = (*depth, *backlinks, *importance);
+                    let link = Link { url, depth, backlinks, importance, note };
                     self.node.try_send(*partition, &link)
                 }
                 Waiting::Fact { partition, kind, body } => self.node.try_send_fact(*partition, *kind, body),
@@ -282,6 +315,9 @@ impl Bookkeeper {
                     member.leaving.remove(&partition);
                     member.consumed.remove(&partition);
                     self.frontier.close_partition(partition);
+                    if let Some(placing) = &mut member.placing {
+                        placing.gone(partition);
+                    }
                 }
             }
             NodeEvent::Finished => member.finished = true,
@@ -321,6 +357,7 @@ impl Bookkeeper {
         while let Some(read) = self.member.as_ref().and_then(|member| member.opener.next()) {
             self.open_partition(read, now)?;
         }
+        self.tend_places(now)?;
         self.ask_for_leave(now);
         self.report_loads();
         Ok(())
@@ -344,6 +381,9 @@ impl Bookkeeper {
         member.leaving.remove(&partition);
         member.last_asked = None;
         member.unasked.insert(partition, planned);
+        if let Some(placing) = &mut member.placing {
+            placing.arrived(partition);
+        }
         self.frontier.open_pictured(picture?, epoch, planned, now);
         if !lost.is_empty() {
             tracing::warn!(%partition, pages = lost.len(), "pages of a lost archive are fetched again");
@@ -383,6 +423,9 @@ impl Bookkeeper {
         for (partition, epoch) in gone {
             member.leaving.remove(&partition);
             self.frontier.close_partition(partition);
+            if let Some(placing) = &mut member.placing {
+                placing.gone(partition);
+            }
             member.release(partition, epoch);
         }
     }
@@ -424,7 +467,10 @@ impl Bookkeeper {
                 epoch: counts.epoch,
                 weight: pace.weight(&counts),
                 // Until it is durable it may have to be done again.
-                idle: settled && counts.waiting == 0 && counts.leased == 0,
+                idle: settled
+                    && counts.waiting == 0
+                    && counts.leased == 0
+                    && member.placing.as_ref().is_none_or(|placing| placing.is_idle(counts.partition)),
             }
         };
         let loads: Vec<PartitionLoad> = self.frontier.partitions().map(load).collect();
@@ -443,5 +489,7 @@ impl Bookkeeper {
 
 /// What the engine can do of what a crawl may be set to.
 pub(crate) fn is_supported(settings: &CrawlSettings) -> bool {
-    settings.allocation != Allocation::Independent
+    let regions = settings.partitioner.regions;
+    let tells_others = settings.links == LinkMode::Exchange;
+    settings.allocation != Allocation::Independent && (regions == 0 || tells_others)
 }

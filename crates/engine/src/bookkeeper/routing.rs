@@ -1,11 +1,13 @@
 //! Links on their way: those that other nodes sent are taken in, those of other nodes are sent.
 
 use lycosa_cluster::plan::{Route, route};
-use lycosa_cluster::{Batch, LinkMode};
+use lycosa_cluster::{Batch, Link, LinkMode};
+use lycosa_frontier::store::{HostSlot, Placement};
 use lycosa_frontier::{Admission, Discovered, StoreError};
 use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlKey};
 
 use super::Bookkeeper;
+use super::placing::Place;
 use crate::cluster::note::Note;
 use crate::prospects::Found;
 
@@ -24,23 +26,22 @@ impl Bookkeeper {
         }
         for link in batch.links.iter() {
             let note = if link.note.is_empty() { Some(Note::default()) } else { Note::decode(link.note) };
-            let Some((note, key)) = note.and_then(|note| Some((note, self.check_link(partition, link.url)?)))
-            else {
+            let checked = note.and_then(|note| Some((note, self.check_link(partition, link.url)?)));
+            let Some((note, (key, unsure))) = checked else {
                 if let Some(member) = &mut self.member {
                     member.refused += 1;
                     tracing::debug!(url = link.url, "a link is refused");
                 }
                 continue;
             };
-            let found = Found { depth: link.depth, seed: note.seed, relevance: note.relevance };
-            if link.importance > 0.0 {
-                self.prospects.heard(key, link.importance, link.backlinks);
+            let Some(slot) = unsure else {
+                self.deliver(partition, key, &link, &note, now)?;
+                continue;
+            };
+            match self.place_of(slot)? {
+                Place::Known(placement) => self.hand_on(partition, placement, key, &link, &note, now)?,
+                Place::Undecided => self.await_place(slot, key, &link),
             }
-            let signals = self.prospects.signals(link.url, key, found);
-            let (url, redirects, found_on) = (link.url, note.redirects, note.found_on);
-            let discovered = Discovered { url, key, redirects, found_on, signals };
-            let admission = self.frontier.admit_to(partition, discovered, now)?;
-            self.count_admission(admission, &discovered)?;
         }
         self.take_facts(partition, &batch.facts)?;
         if let Some(member) = &mut self.member {
@@ -49,31 +50,96 @@ impl Bookkeeper {
         Ok(())
     }
 
-    /// The key of a link from outside, if it is a URL of this partition.
-    fn check_link(&mut self, partition: PartitionId, url: &str) -> Option<UrlKey> {
-        CanonUrl::parse(url, &self.context.config.urls).ok().filter(|_| url.starts_with("http"))?;
+    /// Takes a link into a partition that is open here.
+    pub(super) fn deliver(
+        &mut self,
+        partition: PartitionId,
+        key: UrlKey,
+        link: &Link<'_>,
+        note: &Note,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let found = Found { depth: link.depth, seed: note.seed, relevance: note.relevance };
+        // What this node found itself is counted where it was found.
+        if link.importance > 0.0 && link.backlinks > 0 {
+            self.prospects.heard(key, link.importance, link.backlinks);
+        }
+        let signals = self.prospects.signals(link.url, key, found);
+        let (url, redirects, found_on) = (link.url, note.redirects, note.found_on);
+        let discovered = Discovered { url, key, redirects, found_on, signals };
+        let admission = self.frontier.admit_to(partition, discovered, now)?;
+        self.count_admission(admission, &discovered)
+    }
+
+    /// The key of a link from outside, if it is a URL of this partition; and its host, if that may have been placed elsewhere.
+    fn check_link(&mut self, partition: PartitionId, url: &str) -> Option<(UrlKey, Option<HostSlot>)> {
+        let canon = CanonUrl::parse(url, &self.context.config.urls).ok().filter(|_| url.starts_with("http"))?;
         let member = self.member.as_mut()?;
+        let home = member.partition_of(url);
+        if let Some(placing) = &mut member.placing {
+            let slot = HostSlot { partition: home, host: canon.host_key() };
+            let partitioner = member.settings.partitioner;
+            return match partitioner.region_of_partition(partition) {
+                None => (home == partition).then(|| (UrlKey::of(url), Some(slot))),
+                Some(region) => (partitioner.partition_in(&canon, region) == partition).then(|| {
+                    placing.learn(slot, Placement::Region(region));
+                    (UrlKey::of(url), None)
+                }),
+            };
+        }
         // Where nodes follow links of others, a partition may hold URLs that are not its own.
-        match member.partition_of(url) == partition {
-            true => Some(UrlKey::of(url)),
-            false if member.settings.links == LinkMode::Cross => Some(UrlKey::crossed(url, partition)),
+        match home == partition {
+            true => Some((UrlKey::of(url), None)),
+            false if member.settings.links == LinkMode::Cross => {
+                Some((UrlKey::crossed(url, partition), None))
+            }
             false => None,
+        }
+    }
+
+    /// The partition that a URL found here goes to; none if it waits for its host to be placed.
+    fn target_of(
+        &mut self,
+        (url, key): (&str, UrlKey),
+        found: Found,
+        (redirects, found_on): (u8, Option<UrlId>),
+        importance: f32,
+    ) -> Result<Option<PartitionId>, StoreError> {
+        let Some(member) = &mut self.member else { return Ok(None) };
+        if member.placing.is_none() {
+            return Ok(Some(member.partition_of(url)));
+        }
+        let slot = member.slot_of(url);
+        match self.place_of(slot)? {
+            Place::Known(Placement::Home) => Ok(Some(slot.partition)),
+            Place::Known(Placement::Region(region)) => {
+                Ok(self.member.as_mut().map(|member| member.partition_in(url, region)))
+            }
+            Place::Undecided => {
+                let mut note = Vec::new();
+                let what = Note { seed: found.seed, redirects, relevance: found.relevance, found_on };
+                what.encode(&mut note);
+                // No page of another node: the importance counts here already.
+                let link = Link { url, depth: found.depth, backlinks: 0, importance, note: &note };
+                self.await_place(slot, key, &link);
+                Ok(None)
+            }
         }
     }
 
     /// Sends a URL that was found here to its owner. Returns its partition if that is open here: then it is not sent.
     pub(super) fn send_elsewhere(
         &mut self,
-        url: &str,
+        (url, key): (&str, UrlKey),
         found: Found,
         (redirects, found_on): (u8, Option<UrlId>),
         importance: f32,
-    ) -> Option<PartitionId> {
-        let member = self.member.as_mut()?;
-        let partition = member.partition_of(url);
+    ) -> Result<Option<PartitionId>, StoreError> {
+        let target = self.target_of((url, key), found, (redirects, found_on), importance)?;
+        let (Some(partition), Some(member)) = (target, self.member.as_mut()) else { return Ok(None) };
         let here = self.frontier.takes_in(partition);
         match route(member.settings.allocation, member.settings.links, here) {
-            Route::Local => return Some(partition),
+            Route::Local => return Ok(Some(partition)),
             Route::Send => {
                 let note = Note { seed: found.seed, redirects, relevance: found.relevance, found_on };
                 member.send(partition, (url, found.depth, importance), &note);
@@ -84,7 +150,7 @@ impl Bookkeeper {
             }
             Route::Drop => self.totals.count_rejected("elsewhere"),
         }
-        None
+        Ok(None)
     }
 
     /// What became of a URL that was to be taken in.

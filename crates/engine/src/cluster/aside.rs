@@ -14,6 +14,8 @@ use foldhash::HashSet;
 use lycosa_frontier::{Store, StoreError};
 use lycosa_types::{CanonUrl, PartitionId, Partitioner, UrlId, UrlKey, UrlRecord};
 
+use super::unplaced::waiting_id;
+
 /// How far the file was taken, in the state.
 pub const MARK_ASIDE: &str = "aside";
 /// Links remembered as put aside already; beyond, they are forgotten all at once.
@@ -27,7 +29,7 @@ pub fn record_of(
     partitioner: &Partitioner,
     url: &CanonUrl,
 ) -> Result<Option<UrlRecord>, StoreError> {
-    let own = store.visited_or_waiting(partitioner.id_of(url), url)?;
+    let own = store.visited_or_waiting(waiting_id(store, partitioner, url)?, url)?;
     if own.is_some() || store.mark(MARK_ASIDE)?.is_none() {
         return Ok(own);
     }

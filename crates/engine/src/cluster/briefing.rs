@@ -22,7 +22,7 @@ pub const SEEDS_KEY: &str = "crawl.seeds";
 /// Most bytes of seeds: a key's value is one message.
 pub const MAX_SEED_BYTES: usize = 900 << 10;
 /// Largest configuration that is read.
-const MAX_CONFIG_BYTES: usize = 256 << 10;
+const MAX_CONFIG_BYTES: usize = 640 << 10;
 /// How long nodes get to hear of new seeds before these are crawled.
 const HEAR_OF_SEEDS: Duration = Duration::from_secs(1);
 /// Seeds are looked up now and then even if the watch is silent.
@@ -71,7 +71,7 @@ impl Briefing {
             if let Some(found) = Self::read(bus).await? {
                 return Ok(found);
             }
-            let text = Bytes::from(config.to_toml());
+            let text = Bytes::from(config.to_shared_toml());
             match retried(|| bus.create(CONFIG_KEY, text.clone())).await {
                 Ok(_) | Err(BusError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),

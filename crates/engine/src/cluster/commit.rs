@@ -18,6 +18,7 @@ use tokio::runtime::Handle;
 
 use super::note::Note;
 use super::state::{PartitionStore, Share};
+use super::unplaced;
 use crate::committer::{CommitError, MARK_ARCHIVE_END, MARK_EDGES_END};
 
 /// Between two tries while a log is full.
@@ -136,6 +137,12 @@ impl NodeCommitter {
             what.encode(&mut note);
             let link = Link { note: &note, ..Link::new(entry.url.as_str(), entry.depth) };
             self.runtime.block_on(self.node.send(slot.partition, &link));
+        }
+        let waiting = changes.unplaced.iter().filter(|((slot, _), _)| gone.contains(&slot.partition));
+        for ((slot, _), what) in waiting {
+            if let Some(link) = what.as_deref().and_then(unplaced::decode) {
+                self.runtime.block_on(self.node.send(slot.partition, &link));
+            }
         }
     }
 }

@@ -38,6 +38,9 @@ impl Crawl {
             config.politeness.ip_delay_ms = config.politeness.ip_delay_ms.max(config.politeness.delay_ms);
         }
         config.check()?;
+        if config.partitioner().regions != settings.partitioner.regions {
+            return Err(CrawlError::Unsupported(format!("{} regions", settings.partitioner.regions)));
+        }
         let store = super::open_store(&layout, &config)?;
         own(&store, &layout, settings.id)?;
         write_config(&layout, &config)?;

@@ -4,6 +4,8 @@ use lycosa_frontier::Store;
 use lycosa_page::sitemap::Listing;
 use lycosa_types::{CanonRules, CanonUrl, Partitioner, UnixMs, UrlId, UrlState};
 
+use crate::cluster::unplaced::visited_id;
+
 /// Pages that one list can call for.
 const MOST_NEWS: usize = 1000;
 
@@ -18,7 +20,7 @@ pub(super) fn news(
     for entry in &listing.entries {
         let Some(at) = entry.lastmod.as_deref().and_then(parse) else { continue };
         let Ok(url) = CanonUrl::parse(&entry.loc, rules) else { continue };
-        let id = partitioner.id_of(&url);
+        let Ok(id) = visited_id(store, partitioner, &url) else { continue };
         if let Ok(Some(record)) = store.url(id)
             && record.state == UrlState::Done
             && record.visited_at.is_some_and(|visited| visited < at)

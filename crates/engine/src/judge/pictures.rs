@@ -8,6 +8,7 @@ use lycosa_types::join::Joiner;
 use lycosa_types::{CanonUrl, UrlId};
 
 use super::{Judge, Judged};
+use crate::cluster::unplaced::visited_id;
 
 /// What the first byte of a stored image mark is; signatures of pages begin with their version.
 const PICTURE_TAG: u8 = 0xFF;
@@ -40,7 +41,8 @@ impl Judge {
                 continue;
             }
             let url = CanonUrl::from_canonical(std::mem::take(&mut joined));
-            let id = partitioner.id_of(&url);
+            let known = visited_id(&self.context.store, &partitioner, &url);
+            let id = known.unwrap_or_else(|_| partitioner.id_of(&url));
             if url != *page && !found.contains(&id) && scope.check(&url, judged.outlinks.depth).is_ok() {
                 judged.outlinks.push(url.as_str(), id.key, 0.0);
                 found.push(id);

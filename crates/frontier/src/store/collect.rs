@@ -27,6 +27,17 @@ impl Store {
         for (partition, digest, page) in &changes.claims {
             sink.copy(Step::Found, Space::Claims, &keys::claim(*partition, *digest), &page.to_bytes());
         }
+        for (slot, placement) in &changes.placements {
+            sink.copy(Step::Found, Space::Placing, &keys::placement(*slot), &placement.encode());
+        }
+        for ((slot, url), what) in &changes.unplaced {
+            let key = keys::unplaced(*slot, *url);
+            match what {
+                Some(what) => sink.copy(Step::Found, Space::Placing, &key, what),
+                // It is elsewhere by then: where it was taken in is written in the step before, or on the bus.
+                None => sink.remove(Step::Done, Space::Placing, &key),
+            }
+        }
         for (slot, record) in &changes.hosts {
             sink.put(Step::Done, Space::Hosts, &keys::host(*slot), codec::encode_host(record)?);
         }

@@ -32,6 +32,36 @@ pub(super) fn claim(partition: PartitionId, digest: Digest) -> [u8; 10] {
     key
 }
 
+/// Before the host, so that what waits can be walked without what was placed.
+const PLACED: u8 = 0;
+const UNPLACED: u8 = 1;
+
+/// Where a host was placed.
+pub(super) fn placement(slot: HostSlot) -> [u8; 11] {
+    let mut out = [0; 11];
+    out[..2].copy_from_slice(&slot.partition.0.to_be_bytes());
+    out[2] = PLACED;
+    out[3..].copy_from_slice(&slot.host.0.to_be_bytes());
+    out
+}
+
+/// A URL that waits for its host to be placed.
+pub(super) fn unplaced(slot: HostSlot, url: UrlKey) -> [u8; 27] {
+    let mut out = [0; 27];
+    out[..2].copy_from_slice(&slot.partition.0.to_be_bytes());
+    out[2] = UNPLACED;
+    out[3..11].copy_from_slice(&slot.host.0.to_be_bytes());
+    out[11..].copy_from_slice(&url.to_bytes());
+    out
+}
+
+pub(super) fn read_unplaced(bytes: &[u8]) -> Option<(HostSlot, UrlKey)> {
+    let partition = PartitionId(u16::from_be_bytes(bytes.get(..2)?.try_into().ok()?));
+    let host = HostKey(u64::from_be_bytes(bytes.get(3..11)?.try_into().ok()?));
+    let url = UrlKey::from_bytes(bytes.get(11..)?.try_into().ok()?);
+    Some((HostSlot { partition, host }, url)).filter(|_| bytes.get(2) == Some(&UNPLACED))
+}
+
 pub(super) fn queue(slot: HostSlot, rank: Rank) -> [u8; 22] {
     let mut out = [0; 22];
     out[..10].copy_from_slice(&host(slot));

@@ -11,6 +11,7 @@ mod keys;
 mod operations;
 mod partitions;
 mod picture;
+mod placing;
 mod seen_log;
 mod visits;
 
@@ -30,6 +31,7 @@ pub use operations::{Operation, Operations, PartitionOperations};
 pub use partitions::{Pairs, PartitionWrite};
 pub use picture::PartitionPicture;
 pub(crate) use picture::StoredHost;
+pub use placing::{Placement, UnplacedUrl};
 
 use crate::course::Amendment;
 use crate::frontier::Done;
@@ -91,6 +93,10 @@ pub struct Changes {
     pub claims: Vec<(PartitionId, Digest, UrlId)>,
     /// Pages that turned out to repeat another one after their visit ended.
     pub copies: HashMap<UrlId, UrlId>,
+    /// Hosts that were placed, in crawls with regions.
+    pub placements: Vec<(HostSlot, Placement)>,
+    /// URLs that wait for their host to be placed; none: it has gone on.
+    pub unplaced: HashMap<(HostSlot, UrlKey), Option<Vec<u8>>>,
 }
 
 /// An entry that changed its place in the queue.
@@ -113,6 +119,8 @@ impl Changes {
             && self.prints.is_empty()
             && self.claims.is_empty()
             && self.copies.is_empty()
+            && self.placements.is_empty()
+            && self.unplaced.is_empty()
     }
 }
 
@@ -132,6 +140,7 @@ pub struct Store {
     due: Keyspace,
     history: Keyspace,
     claims: Keyspace,
+    placing: Keyspace,
     poisoned: AtomicBool,
 }
 
@@ -189,6 +198,7 @@ impl Store {
             due: short("due")?,
             history: keyspace("history")?,
             claims: short("claims")?,
+            placing: short("placing")?,
             poisoned: AtomicBool::new(false),
             db,
         };
@@ -242,6 +252,7 @@ impl Store {
             Space::Due => &self.due,
             Space::History => &self.history,
             Space::Claims => &self.claims,
+            Space::Placing => &self.placing,
         }
     }
 

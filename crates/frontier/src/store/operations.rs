@@ -23,10 +23,11 @@ pub enum Space {
     Due = 7,
     History = 8,
     Claims = 9,
+    Placing = 10,
 }
 
 impl Space {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Urls,
         Self::Queue,
         Self::Hosts,
@@ -36,6 +37,7 @@ impl Space {
         Self::Due,
         Self::History,
         Self::Claims,
+        Self::Placing,
     ];
 
     pub(super) fn from_tag(tag: u8) -> Option<Self> {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use lycosa_engine::bookkeeper::Stop;
 use lycosa_engine::{Config, Crawl, CrawlEnd, CrawlError, Layout};
@@ -109,8 +109,13 @@ fn in_cluster(args: &CrawlArgs, layout: Layout, config: &Config, seeds: &[CanonU
             briefing = now;
         }
     }
-    // What is on the bus wins; what was typed here holds here.
-    let config = args.settings.over(briefing.config.clone())?;
+    if !config.partitions.regions.is_empty() && config.partitions.regions != briefing.config.partitions.regions {
+        bail!("the crawl {} was made with other regions; use those, or another name", connection.crawl);
+    }
+    // What is on the bus wins; what was typed here holds here, and so does where this machine stands.
+    let mut shared = briefing.config.clone();
+    shared.partitions.region.clone_from(&config.partitions.region);
+    let config = args.settings.over(shared)?;
     warn_without_contact(&config, seeds);
     let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
     take_part(&connection, layout, config, (settings, briefing), &args.part, (args.json, loudness))

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use lycosa_cluster::{Allocation, CrawlSettings, LinkMode, NodeConfig};
 use lycosa_engine::bookkeeper::Stop;
@@ -28,6 +28,7 @@ Examples:
   lycosa node --nats tls://a:4222,tls://b:4222 --nats-creds news.creds --crawl news -d /data/news --memory 8192
   lycosa node --nats nats://10.0.0.1:4222 --crawl news -d /data/news --capacity 200    a machine twice as strong
   lycosa node --nats nats://10.0.0.1:4222 --crawl news -d /data/news --index --serve    stay to be searched
+  lycosa node --nats nats://10.0.0.1:4222 --crawl news -d /data/news --region europe    crawl servers of that region
 
 The settings of the crawl come from the cluster; what is typed here holds on this machine alone. Ctrl-C hands everything over
 to the other nodes. A node that starts again with its directory goes on with what it holds.
@@ -88,6 +89,9 @@ pub struct PartArgs {
     /// What this machine can do, relative to others
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub capacity: u32,
+    /// The region this machine stands in, one of the crawl's (partitions.regions): it crawls the servers there
+    #[arg(long, value_name = "NAME", requires = "nats")]
+    pub region: Option<String>,
     /// Never coordinate: leave that to other nodes
     #[arg(long)]
     pub no_coordinate: bool,
@@ -119,22 +123,38 @@ pub struct NodeArgs {
 pub fn run(args: NodeArgs) -> Result<Exit> {
     let connection = args.nats.connect()?;
     let (settings, briefing) = connection.wait()?;
-    let config = args.settings.over(briefing.config.clone())?;
+    let layout = Layout::new(&args.data);
+    let mut config = briefing.config.clone();
+    // A node that starts again stands where it stood.
+    if let Ok(kept) = Config::load(&layout.config()) {
+        config.partitions.region = kept.partitions.region;
+    }
+    let config = args.settings.over(config)?;
     let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
     let output = (args.json, loudness);
-    take_part(&connection, Layout::new(&args.data), config, (settings, briefing), &args.part, output)
+    take_part(&connection, layout, config, (settings, briefing), &args.part, output)
 }
 
 /// Joins and crawls until the end.
 pub fn take_part(
     connection: &Connection,
     layout: Layout,
-    config: Config,
+    mut config: Config,
     (settings, briefing): (CrawlSettings, Briefing),
     part: &PartArgs,
     (json, loudness): (bool, Loudness),
 ) -> Result<Exit> {
     let mut node = NodeConfig::new(node_id(part.node.as_deref())?, settings);
+    if config.partitions.regions != briefing.config.partitions.regions {
+        bail!("the crawl was made with other regions; they cannot be changed, so leave partitions.regions out");
+    }
+    if let Some(region) = &part.region {
+        config.partitions.region.clone_from(region);
+    }
+    if !config.partitions.region.is_empty() {
+        let named = config.regions()?.named(&config.partitions.region);
+        node.region = Some(named.context("--region")?);
+    }
     node.capacity = part.capacity;
     node.candidate = !part.no_coordinate;
     node.ends = !config.refresh.continuous;

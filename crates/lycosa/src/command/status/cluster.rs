@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use lycosa_cluster::bus::{Bus, Keys, Watcher};
 use lycosa_cluster::coordinator::{FINISHED_KEY, TABLE_KEY};
 use lycosa_cluster::membership::MEMBER_KEYS;
-use lycosa_cluster::{Beat, Table};
+use lycosa_cluster::{Beat, Regions, Table};
 use serde::Serialize;
 use tokio::time::timeout;
 
@@ -35,6 +35,8 @@ pub struct ClusterStatus {
 pub struct NodeStatus {
     pub node: String,
     pub role: &'static str,
+    /// Where it stands, if it said so.
+    pub region: Option<String>,
     pub alive: bool,
     pub leaving: bool,
     pub partitions: usize,
@@ -53,7 +55,7 @@ pub struct NodeStatus {
 
 pub fn look(args: &NatsArgs) -> Result<ClusterStatus> {
     let connection = args.connect()?;
-    let (settings, _) = connection.look()?.with_context(|| {
+    let (settings, briefing) = connection.look()?.with_context(|| {
         format!("there is no crawl {}; `lycosa crawl --nats` makes one", connection.crawl)
     })?;
     let partitions = settings.partitioner.partitions;
@@ -63,7 +65,9 @@ pub fn look(args: &NatsArgs) -> Result<ClusterStatus> {
         let table = table.and_then(|found| Table::decode(&found.value, partitions).ok());
         anyhow::Ok((listen(&connection.bus).await?, table, finished))
     })?;
-    let nodes: Vec<NodeStatus> = beats.values().map(|(beat, heard)| node_status(beat, *heard > 1)).collect();
+    let regions = briefing.config.regions()?;
+    let nodes: Vec<NodeStatus> =
+        beats.values().map(|(beat, heard)| node_status(beat, *heard > 1, &regions)).collect();
     let held = |node: &NodeStatus| if node.alive { node.partitions } else { 0 };
     let owned: usize = nodes.iter().map(held).sum();
     let alive = || nodes.iter().filter(|node| node.alive);
@@ -103,11 +107,12 @@ async fn listen<B: Bus>(bus: &B) -> Result<BTreeMap<String, (Beat, u32)>> {
     Ok(beats)
 }
 
-fn node_status(beat: &Beat, alive: bool) -> NodeStatus {
+fn node_status(beat: &Beat, alive: bool, regions: &Regions) -> NodeStatus {
     let figures = &beat.figures;
     NodeStatus {
         node: beat.node.name().to_owned(),
         role: if beat.capacity == 0 { "coordinator" } else { "node" },
+        region: beat.region.map(|id| regions.name(id).map_or_else(|| id.0.to_string(), str::to_owned)),
         alive,
         leaving: beat.leaving,
         partitions: beat.held.len(),
@@ -142,8 +147,9 @@ pub fn text(status: &ClusterStatus) -> String {
             (_, true) => "leaving",
             _ => node.role,
         };
+        let region = node.region.as_ref().map_or_else(String::new, |region| format!(", region {region}"));
         out.push_str(&format!(
-            "  {} ({state}): {}, load {} %, {}, {} waiting, {}/min; links {} out ({}), {} in, lag {}, {} refused\n",
+            "  {} ({state}{region}): {}, load {} %, {}, {} waiting, {}/min; links {} out ({}), {} in, lag {}, {} refused\n",
             node.node,
             plural(node.partitions as u64, "partition", "partitions"),
             node.load_percent,
