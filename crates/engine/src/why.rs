@@ -1,5 +1,6 @@
 //! What happened to one URL, and why: asked of the state, and of the rules again where the state knows nothing.
 
+use lycosa_frontier::store::Placement;
 use lycosa_frontier::{Rejection, Scope, Store, StoreError};
 use lycosa_types::{CanonUrl, Outcome, PartitionId, UrlError, UrlRecord, UrlState};
 use serde::Serialize;
@@ -86,6 +87,10 @@ pub fn why(store: &Store, config: &Config, raw: &str) -> Result<Why, WhyError> {
 }
 
 fn explain_absence(store: &Store, config: &Config, url: &CanonUrl, why: &mut Why) -> Result<(), WhyError> {
+    if let Some((state, because)) = explain_place(store, config, url)? {
+        (why.state, why.because) = (state, because);
+        return Ok(());
+    }
     let seeds = crate::crawl::stored_seeds(store)?;
     let scope = Scope::new(config.scope_options(), &seeds)?;
     match scope.check(url, 0) {
@@ -101,6 +106,26 @@ fn explain_absence(store: &Store, config: &Config, url: &CanonUrl, why: &mut Why
         }
     }
     Ok(())
+}
+
+/// In a crawl with regions: whether the URL waits for its host to be placed, or was sent on to where it was.
+fn explain_place(
+    store: &Store,
+    config: &Config,
+    url: &CanonUrl,
+) -> Result<Option<(&'static str, String)>, WhyError> {
+    if config.partitions.regions.is_empty() {
+        return Ok(None);
+    }
+    let home = Store::slot(config.partitioner().partition_of(url), url.origin());
+    if store.is_unplaced(home, url.key())? {
+        let because = format!("waiting until it is known in which region {} stands", url.origin());
+        return Ok(Some(("queued", because)));
+    }
+    let Some(Placement::Region(region)) = store.placement(home)? else { return Ok(None) };
+    let name = config.partitions.regions.keys().nth(usize::from(region.0));
+    let because = |name| format!("{} stands in region {name}: its nodes know more", url.origin());
+    Ok(name.map(|name| ("unknown", because(name))))
 }
 
 fn explain_waiting(

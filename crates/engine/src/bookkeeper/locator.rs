@@ -59,3 +59,11 @@ impl Locator {
         let _ = self.asked.send((slot, origin.to_owned()));
     }
 }
+
+#[cfg(test)]
+impl Locator {
+    /// One that never answers.
+    pub(super) fn silent() -> Self {
+        Self { asked: unbounded_channel().0 }
+    }
+}

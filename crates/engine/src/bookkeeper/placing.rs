@@ -432,3 +432,6 @@ impl Bookkeeper {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 mod crossing;
 mod prints;
+mod regions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use lycosa_cluster::bus::memory::{Chances, Link, MemoryBus, MemoryServer};
 use lycosa_cluster::node::join;
-use lycosa_cluster::{CrawlSettings, NodeConfig, NodeHandle, NodeId, Partitioner, Timing};
+use lycosa_cluster::{CrawlSettings, NodeConfig, NodeHandle, NodeId, Partitioner, RegionId, Timing};
 use lycosa_engine::bookkeeper::Stop;
 use lycosa_engine::cluster::{Joining, briefing};
 use lycosa_engine::{Config, Crawl, CrawlEnd, CrawlError, Handle, Layout};
@@ -76,6 +77,10 @@ impl Cluster {
     }
 
     fn member(&self, name: &str, config: Config) -> Member {
+        self.member_in(None, name, config)
+    }
+
+    fn member_in(&self, region: Option<RegionId>, name: &str, config: Config) -> Member {
         let runtime = runtime();
         let wire = Arc::new(Link::default());
         let bus = MemoryBus::new(self.server.clone(), wire.clone());
@@ -88,6 +93,7 @@ impl Cluster {
             gather: Duration::from_secs(1),
             ..Timing::default()
         };
+        node.region = region;
         // Often enough that takeovers meet snapshots as well as logs.
         node.snapshot_records = 40;
         let layout = Layout::new(self.site.dir.path().join(name));

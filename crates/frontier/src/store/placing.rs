@@ -50,6 +50,11 @@ impl Store {
         self.placing.get(keys::placement(slot))?.map(|bytes| Placement::decode(&bytes)).transpose()
     }
 
+    /// Whether a URL waits for its host to be placed.
+    pub fn is_unplaced(&self, slot: HostSlot, key: UrlKey) -> Result<bool, StoreError> {
+        Ok(self.placing.contains_key(keys::unplaced(slot, key))?)
+    }
+
     /// Up to `limit` URLs that wait for their host to be placed, after `after`.
     pub fn unplaced(
         &self,
@@ -129,6 +134,8 @@ mod tests {
         changes.unplaced.insert((slot(3, 9), UrlKey(0)), None);
         store.commit(&[], &changes, &[]).unwrap();
         assert!(store.unplaced(slot(3, 9), None, 10).unwrap().is_empty());
+        assert!(store.is_unplaced(slot(3, 1), UrlKey(5)).unwrap());
+        assert!(!store.is_unplaced(slot(3, 9), UrlKey(0)).unwrap());
         // A partition that leaves takes all of it along.
         let (_, pairs) = store.dump_partition(PartitionId(3)).unwrap();
         assert_eq!(pairs.count(), 5);

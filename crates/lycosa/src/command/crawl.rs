@@ -100,6 +100,10 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
 
 /// Makes a crawl in a cluster, unless it is there, gives it seeds, and takes part in it.
 fn in_cluster(args: &CrawlArgs, layout: Layout, config: &Config, seeds: &[CanonUrl]) -> Result<Exit> {
+    if let Some(region) = args.part.region.as_ref().filter(|_| !config.partitions.regions.is_empty()) {
+        // Before anything is made on the bus.
+        config.regions()?.named(region).context("--region")?;
+    }
     let connection = args.nats.connect()?;
     let (settings, mut briefing) = connection.make(config, args.allocation.into(), args.links.into())?;
     if !seeds.is_empty() {

@@ -13,6 +13,7 @@ mod inspect;
 #[path = "../../../cluster/tests/it/server.rs"]
 #[allow(dead_code)]
 mod nats;
+mod regions;
 mod robots;
 mod search;
 mod search_crash;
