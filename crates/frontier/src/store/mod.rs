@@ -15,10 +15,12 @@ mod seen_log;
 mod visits;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::{HashMap, HashSet};
 
+use fjall::compaction::Leveled;
 use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use lycosa_types::{CanonUrl, Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
@@ -145,7 +147,7 @@ impl Store {
     /// Opens (or makes) the state in `dir`, with `memory_bytes` for caches and write buffers together.
     pub fn open(dir: &Path, memory_bytes: u64) -> Result<Self, StoreError> {
         let buffers = (memory_bytes / 2).clamp(16 << 20, 256 << 20);
-        let memtable = (buffers / 4).clamp(4 << 20, 64 << 20);
+        let memtable = (buffers / 8).clamp(2 << 20, 32 << 20);
         // A row takes some 150 bytes more in a write buffer than it is long: many short rows take five times their size.
         let short_rows = (memtable / 8).max(1 << 20);
         let db = Database::builder(dir)
@@ -161,26 +163,28 @@ impl Store {
                 other => StoreError::Engine(other),
             })?;
         let filter = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
-        let sized = |name: &str, memtable: u64| {
-            db.keyspace(name, || {
-                let filter = FilterPolicy::all(filter);
-                KeyspaceCreateOptions::default().max_memtable_size(memtable).filter_policy(filter)
-            })
+        let sized = |memtable: u64| {
+            // Write buffers pile up while tables are merged, so they are small, and more of them are merged at once.
+            let merging = Leveled::default().with_l0_threshold(8).with_table_target_size(32 << 20);
+            KeyspaceCreateOptions::default()
+                .max_memtable_size(memtable)
+                .filter_policy(FilterPolicy::all(filter))
+                .compaction_strategy(Arc::new(merging))
         };
-        let keyspace = |name: &str| sized(name, memtable);
-        let short = |name: &str| sized(name, short_rows);
+        let keyspace = |name: &str| db.keyspace(name, || sized(memtable));
+        let short = |name: &str| db.keyspace(name, || sized(short_rows));
         let store = Self {
             meta: short("meta")?,
             urls: keyspace("urls")?,
             // Read in order, from end to end, and nothing in it can be made smaller.
             seen: db.keyspace("seen", || {
-                KeyspaceCreateOptions::default()
-                    .max_memtable_size(memtable)
+                sized(memtable)
                     .filter_policy(FilterPolicy::disabled())
                     .data_block_compression_policy(CompressionPolicy::disabled())
             })?,
             known: short("known")?,
-            queue: keyspace("queue")?,
+            // Read in stretches: no filter could tell what is not there.
+            queue: db.keyspace("queue", || sized(memtable).filter_policy(FilterPolicy::disabled()))?,
             hosts: short("hosts")?,
             rules: short("rules")?,
             prints: short("prints")?,
