@@ -146,14 +146,14 @@ impl std::fmt::Debug for Store {
 impl Store {
     /// Opens (or makes) the state in `dir`, with `memory_bytes` for caches and write buffers together.
     pub fn open(dir: &Path, memory_bytes: u64) -> Result<Self, StoreError> {
-        let buffers = (memory_bytes / 2).clamp(16 << 20, 256 << 20);
-        let memtable = (buffers / 8).clamp(2 << 20, 32 << 20);
-        // A row takes some 150 bytes more in a write buffer than it is long: many short rows take five times their size.
+        // A row takes some 150 bytes more in a write buffer than it is long: twice its size, or five times if it is short. And
+        // while tables are merged, up to four full buffers wait for each that is filled.
+        let memtable = (memory_bytes / 32).clamp(4 << 20, 32 << 20);
         let short_rows = (memtable / 8).max(1 << 20);
         let db = Database::builder(dir)
-            .cache_size((memory_bytes / 2).max(16 << 20))
+            .cache_size((memory_bytes / 4).max(16 << 20))
             // What has to be written to tables again when a crawl is opened after a crash.
-            .max_journaling_size((buffers * 2).max(64 << 20))
+            .max_journaling_size((memory_bytes / 2).clamp(64 << 20, 512 << 20))
             // With more than one, the first spins while the others merge tables: it hands their work back and forth.
             .worker_threads(1)
             .manual_journal_persist(true)
@@ -164,8 +164,9 @@ impl Store {
             })?;
         let filter = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
         let sized = |memtable: u64| {
-            // Write buffers pile up while tables are merged, so they are small, and more of them are merged at once.
-            let merging = Leveled::default().with_l0_threshold(8).with_table_target_size(32 << 20);
+            // More of the small buffers are merged at once, and with no more tables than they are worth.
+            let table = (memtable * 2).max(4 << 20);
+            let merging = Leveled::default().with_l0_threshold(8).with_table_target_size(table);
             KeyspaceCreateOptions::default()
                 .max_memtable_size(memtable)
                 .filter_policy(FilterPolicy::all(filter))
