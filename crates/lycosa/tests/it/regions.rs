@@ -62,8 +62,10 @@ impl Cluster {
         command(&args).spawn().unwrap()
     }
 
-    fn status(&self) -> Value {
-        lycosa(&["status", "--nats", &self.nats.url(), "--crawl", "test", "--json"]).expect_code(0).json()
+    /// None before the crawl is made.
+    fn status(&self) -> Option<Value> {
+        let run = lycosa(&["status", "--nats", &self.nats.url(), "--crawl", "test", "--json"]);
+        (run.code == 0).then(|| run.json())
     }
 
     /// Waits until every partition has an owner, and both nodes have those of their regions at least.
@@ -71,7 +73,8 @@ impl Cluster {
         let started = Instant::now();
         let blocks = u64::from(PARTITIONS) / 3;
         loop {
-            let status = self.status();
+            assert!(started.elapsed() < PATIENCE, "not every partition gets its owner");
+            let Some(status) = self.status() else { continue };
             let nodes: Vec<&Value> = status["nodes"].as_array().unwrap().iter().collect();
             let near = |region: &str| {
                 let node = nodes.iter().find(|node| node["region"] == region);
@@ -80,7 +83,6 @@ impl Cluster {
             if status["unowned"] == 0 && near("east") && near("west") {
                 return;
             }
-            assert!(started.elapsed() < PATIENCE, "{status}");
         }
     }
 
@@ -144,7 +146,6 @@ fn machines_crawl_the_servers_of_their_region() {
     finish(west).expect_code(0);
     finish(coordinator).expect_code(0);
     let (of_east, of_west) = (cluster.fetched("east"), cluster.fetched("west"));
-    assert!(of_east.is_disjoint(&of_west));
     assert_eq!(of_east.union(&of_west).cloned().collect::<BTreeSet<_>>(), cluster.expected());
     let (near_east, near_west) = (cluster.addresses(&of_east), cluster.addresses(&of_west));
     assert!(near_east.contains(&2) && !near_east.contains(&3), "{near_east:?}");
