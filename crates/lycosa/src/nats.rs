@@ -121,7 +121,9 @@ impl Connection {
     ) -> Result<(CrawlSettings, Briefing)> {
         let shared = allocation != Allocation::Independent && links == LinkMode::Exchange;
         if !shared && !config.partitions.regions.is_empty() {
-            bail!("regions need nodes that send each other links: use --links exchange and an --allocation by table");
+            bail!(
+                "regions need nodes that send each other links: use --links exchange and an --allocation by table"
+            );
         }
         let make = async || {
             if let Some(settings) = read_settings(&self.bus).await? {

@@ -160,10 +160,8 @@ impl Regions {
     /// The region of this name.
     pub fn named(&self, name: &str) -> Result<RegionId, RegionError> {
         let found = self.names.iter().position(|known| known == name);
-        let unknown = || RegionError::Unknown {
-            name: name.chars().take(80).collect(),
-            regions: self.names.clone(),
-        };
+        let unknown =
+            || RegionError::Unknown { name: name.chars().take(80).collect(), regions: self.names.clone() };
         found.map(|at| RegionId(at as u16)).ok_or_else(unknown)
     }
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use lycosa_cluster::{
     Allocation, Batch, CrawlSettings, Event as NodeEvent, Figures, Link, LinkMode, NodeHandle, PartitionLoad,
 };
-use lycosa_frontier::{PartitionCounts, Scope, StoreError};
 use lycosa_frontier::store::HostSlot;
+use lycosa_frontier::{PartitionCounts, Scope, StoreError};
 use lycosa_types::{CanonUrl, PartitionId, Partitioner, RegionId, UnixMs};
 use tokio::runtime::Handle;
 

@@ -52,7 +52,8 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_true_and_homes_are_forgotten() {
-        let slot = |host: u64| HostSlot { partition: PartitionId((host % 5) as u16), host: HostKey(host << 20) };
+        let slot =
+            |host: u64| HostSlot { partition: PartitionId((host % 5) as u16), host: HostKey(host << 20) };
         let placement = |host: u64| match host % 3 {
             0 => Placement::Home,
             region => Placement::Region(RegionId(region as u16)),

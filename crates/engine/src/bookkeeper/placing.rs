@@ -170,8 +170,7 @@ impl Placing {
         if self.hosts.len() >= MAX_HOSTS {
             return false;
         }
-        let host =
-            Host { origin: origin.into(), stage: Stage::Waiting, tries: 0, last_url, moved_to: None };
+        let host = Host { origin: origin.into(), stage: Stage::Waiting, tries: 0, last_url, moved_to: None };
         self.hosts.insert(slot, host);
         *self.per_partition.entry(slot.partition).or_default() += 1;
         self.to_ask.push_back(slot);

@@ -73,7 +73,8 @@ impl Bookkeeper {
 
     /// The key of a link from outside, if it is a URL of this partition; and its host, if that may have been placed elsewhere.
     fn check_link(&mut self, partition: PartitionId, url: &str) -> Option<(UrlKey, Option<HostSlot>)> {
-        let canon = CanonUrl::parse(url, &self.context.config.urls).ok().filter(|_| url.starts_with("http"))?;
+        let canon =
+            CanonUrl::parse(url, &self.context.config.urls).ok().filter(|_| url.starts_with("http"))?;
         let member = self.member.as_mut()?;
         let home = member.partition_of(url);
         if let Some(placing) = &mut member.placing {

@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn links_survive_waiting_and_others_are_refused() {
-        let link = Link { url: "http://a.test/ä", depth: 7, backlinks: 1 << 20, importance: 0.25, note: b"n\0" };
+        let link =
+            Link { url: "http://a.test/ä", depth: 7, backlinks: 1 << 20, importance: 0.25, note: b"n\0" };
         let bytes = encode(&link);
         assert_eq!(decode(&bytes), Some(link));
         for end in 0..HEAD_BYTES + 2 {

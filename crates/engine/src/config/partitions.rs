@@ -75,6 +75,8 @@ mod tests {
         let refused = |text: &str| Config::parse(text, "test".as_ref()).unwrap_err().to_string();
         assert!(refused("[partitions.regions]\na = [\"10.0.0.0\"]").contains("partitions.regions: "));
         assert!(refused("[partitions]\ncount = 1\nregions = { a = [\"10.0.0.0/8\"] }").contains("to 2 or"));
-        assert!(refused("[partitions]\nregion = \"x\"\nregions = { a = [\"10.0.0.0/8\"] }").contains("one of a"));
+        assert!(
+            refused("[partitions]\nregion = \"x\"\nregions = { a = [\"10.0.0.0/8\"] }").contains("one of a")
+        );
     }
 }

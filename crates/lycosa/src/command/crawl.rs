@@ -113,7 +113,9 @@ fn in_cluster(args: &CrawlArgs, layout: Layout, config: &Config, seeds: &[CanonU
             briefing = now;
         }
     }
-    if !config.partitions.regions.is_empty() && config.partitions.regions != briefing.config.partitions.regions {
+    if !config.partitions.regions.is_empty()
+        && config.partitions.regions != briefing.config.partitions.regions
+    {
         bail!("the crawl {} was made with other regions; use those, or another name", connection.crawl);
     }
     // What is on the bus wins; what was typed here holds here, and so does where this machine stands.

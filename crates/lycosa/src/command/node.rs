@@ -146,7 +146,9 @@ pub fn take_part(
 ) -> Result<Exit> {
     let mut node = NodeConfig::new(node_id(part.node.as_deref())?, settings);
     if config.partitions.regions != briefing.config.partitions.regions {
-        bail!("the crawl was made with other regions; they cannot be changed, so leave partitions.regions out");
+        bail!(
+            "the crawl was made with other regions; they cannot be changed, so leave partitions.regions out"
+        );
     }
     if let Some(region) = &part.region {
         config.partitions.region.clone_from(region);

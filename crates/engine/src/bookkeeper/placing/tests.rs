@@ -7,7 +7,10 @@ use super::*;
 const PARTITIONS: u16 = 3;
 
 fn slot(number: u8) -> HostSlot {
-    HostSlot { partition: PartitionId(u16::from(number) % PARTITIONS), host: HostKey(u64::from(number) << 30) }
+    HostSlot {
+        partition: PartitionId(u16::from(number) % PARTITIONS),
+        host: HostKey(u64::from(number) << 30),
+    }
 }
 
 fn placing() -> Placing {
@@ -15,7 +18,11 @@ fn placing() -> Placing {
 }
 
 fn placement(number: u8) -> Placement {
-    if number == 0 { Placement::Home } else { Placement::Region(lycosa_types::RegionId(u16::from(number) - 1)) }
+    if number == 0 {
+        Placement::Home
+    } else {
+        Placement::Region(lycosa_types::RegionId(u16::from(number) - 1))
+    }
 }
 
 #[test]
@@ -72,6 +79,9 @@ fn hosts_beyond_the_limit_are_walked_to_later() {
     assert!(placing.is_idle(partition) && placing.hosts.is_empty());
 }
 
+/// What a commit has: decisions, and hosts with URLs that came to wait.
+type Commit = (Vec<(HostSlot, Placement)>, BTreeSet<HostSlot>);
+
 #[derive(Clone, Debug)]
 enum Step {
     Url(u8),
@@ -101,9 +111,9 @@ proptest! {
     fn a_host_ends_in_one_place(steps in steps()) {
         let mut placing = placing();
         let mut durable: BTreeMap<HostSlot, Placement> = BTreeMap::new();
-        // What each commit that is cut and not durable has: decisions, and hosts with URLs.
-        let mut commits: VecDeque<(Vec<(HostSlot, Placement)>, BTreeSet<HostSlot>)> = VecDeque::new();
-        let mut current: (Vec<(HostSlot, Placement)>, BTreeSet<HostSlot>) = Default::default();
+        // Cut and not durable yet.
+        let mut commits: VecDeque<Commit> = VecDeque::new();
+        let mut current = Commit::default();
         let mut epoch = 0u64;
         let mut committed = 0u64;
         for step in steps {
@@ -182,7 +192,7 @@ proptest! {
                 Step::Move => {
                     if let Some((host, to)) = placing.next_to_move() {
                         prop_assert_eq!(durable.get(&host), Some(&to));
-                        let waits = |commit: &(Vec<(HostSlot, Placement)>, BTreeSet<HostSlot>)| commit.1.contains(&host);
+                        let waits = |commit: &Commit| commit.1.contains(&host);
                         prop_assert!(!commits.iter().any(waits) && !waits(&current), "not all that waits is durable");
                         placing.done(host);
                     }

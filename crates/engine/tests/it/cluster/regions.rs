@@ -31,8 +31,10 @@ impl Cluster {
         let mut config = self.config();
         config.partitions.count = self.settings.partitioner.partitions;
         let net = |text: &str| vec![text.to_owned()];
-        config.partitions.regions =
-            BTreeMap::from([("east".to_owned(), net("127.0.0.2/32")), ("west".to_owned(), net("127.0.0.3/32"))]);
+        config.partitions.regions = BTreeMap::from([
+            ("east".to_owned(), net("127.0.0.2/32")),
+            ("west".to_owned(), net("127.0.0.3/32")),
+        ]);
         let port = self.site.server.port();
         let hosts = self.site.world.hosts().iter().enumerate();
         config.fetch.resolve =
