@@ -9,11 +9,33 @@ use std::time::{Duration, Instant};
 use lycosa_simweb::{Server as Web, ServerConfig, TruthOptions, World, WorldConfig};
 use serde_json::Value;
 
-use crate::binary::{command, finish, lycosa};
+use crate::binary::{Run, command, finish, lycosa};
 use crate::nats::Server;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const PARTITIONS: u16 = 18;
+
+/// A process that ends with the test, however that ends.
+struct Running(Option<Child>);
+
+impl Running {
+    fn finish(mut self) -> Run {
+        finish(self.0.take().unwrap())
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
 
 /// A web whose hosts stand in no region, in the east and in the west, in turn.
 struct Cluster {
@@ -49,17 +71,18 @@ impl Cluster {
         self.dir.path().join(name).to_str().unwrap().to_owned()
     }
 
-    fn coordinator(&self) -> Child {
+    fn coordinator(&self) -> Running {
         let (url, config) = (self.nats.url(), self.dir("config"));
-        command(&["coordinator", "--nats", &url, "--crawl", "test", "--config", &config]).spawn().unwrap()
+        let args = ["coordinator", "--nats", &url, "--crawl", "test", "--config", &config];
+        Running(Some(command(&args).spawn().unwrap()))
     }
 
-    fn node(&self, region: &str) -> Child {
+    fn node(&self, region: &str) -> Running {
         let (url, dir) = (self.nats.url(), self.dir(region));
         let named = ["--node", region, "--region", region, "-d", &dir, "--quiet"];
         let mut args = vec!["node", "--nats", &url, "--crawl", "test"];
         args.extend(named);
-        command(&args).spawn().unwrap()
+        Running(Some(command(&args).spawn().unwrap()))
     }
 
     /// None before the crawl is made.
@@ -142,9 +165,9 @@ fn machines_crawl_the_servers_of_their_region() {
     let (east, west) = (cluster.node("east"), cluster.node("west"));
     cluster.wait_for_owners();
     cluster.submit();
-    finish(east).expect_code(0);
-    finish(west).expect_code(0);
-    finish(coordinator).expect_code(0);
+    for process in [east, west, coordinator] {
+        process.finish().expect_code(0);
+    }
     let (of_east, of_west) = (cluster.fetched("east"), cluster.fetched("west"));
     assert_eq!(of_east.union(&of_west).cloned().collect::<BTreeSet<_>>(), cluster.expected());
     let (near_east, near_west) = (cluster.addresses(&of_east), cluster.addresses(&of_west));
@@ -164,10 +187,10 @@ fn a_region_without_machines_is_crawled_by_others() {
     cluster.wait_for_owners();
     cluster.submit();
     cluster.wait_for_requests(2, 60);
-    east.kill().unwrap();
-    east.wait().unwrap();
-    finish(west).expect_code(0);
-    finish(coordinator).expect_code(0);
+    east.kill();
+    for process in [west, coordinator] {
+        process.finish().expect_code(0);
+    }
     assert_eq!(cluster.fetched("west"), cluster.expected());
     let repeats = cluster.repeats();
     assert!(repeats.iter().all(|(_, count)| *count == 2), "{repeats:?}");
