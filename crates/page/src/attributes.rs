@@ -281,7 +281,24 @@ mod tests {
             let mut tail = String::new();
             for _ in 0..14 {
                 seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-                let parts = [" ", "a", "id", "=", "=\"", "\"", "'", ">", "/", "<", "?", "b=\"c\"", "x=1", "é", "=", " id=\"a b\""];
+                let parts = [
+                    " ",
+                    "a",
+                    "id",
+                    "=",
+                    "=\"",
+                    "\"",
+                    "'",
+                    ">",
+                    "/",
+                    "<",
+                    "?",
+                    "b=\"c\"",
+                    "x=1",
+                    "é",
+                    "=",
+                    " id=\"a b\"",
+                ];
                 tail.push_str(parts[(seed >> 60) as usize]);
             }
             assert_eq!(step_over(tail.as_bytes(), 0), walk(tail.as_bytes(), 0, |_, _| {}), "{tail}");

@@ -192,7 +192,24 @@ mod tests {
             let mut tag = String::from("<div class=\"");
             for _ in 0..4 {
                 seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-                let parts = ["ad", "Ads", "sponsored", "banner", "-", " ", "head", "er", "DoubleClick", "taboola", "é", "x1", "_", "AdBox", "shadow", "."];
+                let parts = [
+                    "ad",
+                    "Ads",
+                    "sponsored",
+                    "banner",
+                    "-",
+                    " ",
+                    "head",
+                    "er",
+                    "DoubleClick",
+                    "taboola",
+                    "é",
+                    "x1",
+                    "_",
+                    "AdBox",
+                    "shadow",
+                    ".",
+                ];
                 tag.push_str(parts[(seed >> 60) as usize]);
             }
             let value = tag["<div class=\"".len()..].to_owned();

@@ -163,8 +163,9 @@ fn masked(text: &str, line: Range<usize>) -> (u64, bool) {
             NumberKind::Number => {
                 numbers += 1;
                 // A day or a year, if the line names a month.
-                let names_month =
-                    |month: &mut Option<bool>| *month.get_or_insert_with(|| words::names_month(text, line.clone()));
+                let names_month = |month: &mut Option<bool>| {
+                    *month.get_or_insert_with(|| words::names_month(text, line.clone()))
+                };
                 dated += usize::from(small.could_be_date_part() && names_month(&mut month));
             }
             NumberKind::Mixed => {

@@ -125,13 +125,7 @@ impl Judger {
     }
 
     /// As [`sign`](Self::sign), `body` being the xxh3 of `source`, for who knows it already.
-    pub fn sign_known(
-        &mut self,
-        source: &str,
-        body: u64,
-        page: &Extract,
-        main: Option<&str>,
-    ) -> Signatures {
+    pub fn sign_known(&mut self, source: &str, body: u64, page: &Extract, main: Option<&str>) -> Signatures {
         self.tree.build(page);
         banners::find(source, page, &self.tree, &mut self.banner_text, &mut self.banner_nodes);
         self.strings.fill(page);
