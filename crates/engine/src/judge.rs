@@ -344,7 +344,9 @@ impl Judge {
             ContentKind::Html => {
                 let decoded = charset::decode(&response.body, content_type);
                 self.scanner.scan(&decoded.text, &mut self.extract);
-                self.sign(id, &decoded.text, first_visit, facts);
+                let same_bytes = decoded.text.as_bytes().as_ptr_range() == response.body.as_ptr_range();
+                let digest = facts.digest.filter(|_| same_bytes);
+                self.sign(id, &decoded.text, digest, first_visit, facts);
                 self.follow_links(entry, response, facts, judged);
                 if let Some(signed) = &self.signed {
                     judged.end.signatures = signed.encode();
@@ -368,7 +370,15 @@ impl Judge {
     }
 
     /// Signatures for later visits, and the near-duplicate test (of first payloads: a copy is a duplicate already).
-    fn sign(&mut self, id: UrlId, source: &str, first_visit: bool, facts: &mut VisitFacts) {
+    /// `digest` is that of the source, if it is known.
+    fn sign(
+        &mut self,
+        id: UrlId,
+        source: &str,
+        digest: Option<Digest>,
+        first_visit: bool,
+        facts: &mut VisitFacts,
+    ) {
         let config = &self.context.config.judging;
         let first = first_visit && facts.duplicate_of.is_none();
         let look = config.near_duplicates && first;
@@ -376,7 +386,8 @@ impl Judge {
             return;
         }
         let main = config.main_content.then(|| self.content.main_text(source, &self.extract));
-        let signatures = self.judger.sign(source, &self.extract, main.as_deref());
+        let body = digest.unwrap_or_else(|| Digest::of(source.as_bytes())).0;
+        let signatures = self.judger.sign_known(source, body, &self.extract, main.as_deref());
         let mut near = NearPrint::None;
         if look {
             near = self.context.near.print(&self.extract, self.judger.minutiae());
@@ -424,6 +435,7 @@ impl Judge {
             page,
             least: config.focus.least_link,
         }));
+        links.expect(extract.links.len());
         let page_nofollow = config.robots.nofollow && directives.nofollow;
         for link in &extract.links {
             let (leads, is_edge) = match link.kind {
