@@ -35,6 +35,9 @@ pub struct OrdersArgs {
     /// Links that stay on their host, in percent
     #[arg(long, default_value_t = 82)]
     same_host: u8,
+    /// Thin pages of each article of the synthetic web: print views, forms to reply and the like
+    #[arg(long, default_value_t = 0)]
+    thin: u8,
     /// Turns of the orders whose speed is compared
     #[arg(long, default_value_t = 2)]
     rounds: usize,
@@ -114,8 +117,8 @@ pub fn run(workspace: &Workspace, args: &OrdersArgs) -> Result<()> {
         "the manuals behind nginx".to_owned()
     } else {
         format!(
-            "the synthetic web: seed 1, {} hosts, {} pages, {} % of links on their host",
-            args.hosts, args.pages, args.same_host
+            "the synthetic web: seed 1, {} hosts, {} pages, {} % of links on their host, {} thin pages an article",
+            args.hosts, args.pages, args.same_host, args.thin
         )
     };
     let text = format!(
@@ -126,7 +129,8 @@ pub fn run(workspace: &Workspace, args: &OrdersArgs) -> Result<()> {
         if args.docs {
             " --docs".to_owned()
         } else {
-            format!(" --hosts {} --pages {} --same-host {}", args.hosts, args.pages, args.same_host)
+            let OrdersArgs { hosts, pages, same_host, thin, .. } = args;
+            format!(" --hosts {hosts} --pages {pages} --same-host {same_host} --thin {thin}")
         },
         machine.date,
         machine.commit,
@@ -159,8 +163,8 @@ fn crawl(lycosa: &Path, web: &Web, order: &str, dir: &Path) -> Result<Value> {
 }
 
 fn serve_synthetic(simweb: &Path, args: &OrdersArgs) -> Result<Web> {
-    let sizes = [args.hosts.to_string(), args.pages.to_string(), args.same_host.to_string()];
-    let named = ["--hosts", "--pages", "--same-host"].into_iter().zip(&sizes);
+    let sizes = [args.hosts, args.pages, args.same_host.into(), args.thin.into()].map(|n| n.to_string());
+    let named = ["--hosts", "--pages", "--same-host", "--thin"].into_iter().zip(&sizes);
     let web = SyntheticWeb::start(simweb, named.flat_map(|(name, value)| [name, value]))?;
     let (seed, resolve) = (web.seed.clone(), Some(web.resolve.clone()));
     Ok(Web { seed, resolve, per_host: "1", _server: Server::Sim { _web: web } })

@@ -16,6 +16,8 @@ pub enum Role {
     Body,
     Aside,
     Footer,
+    /// At the foot of the article: its thin pages.
+    Tools,
 }
 
 /// A link of a page.
@@ -47,6 +49,7 @@ impl World {
                 link.target = match link.target {
                     Node::Page(_) => Node::Page(self.page(shown, link.index)),
                     Node::Missing { number, .. } => Node::Missing { host: shown, number },
+                    Node::Thin { kind, .. } => Node::Thin { page: self.page(shown, link.index), kind },
                     other => other,
                 };
             }
@@ -121,6 +124,7 @@ impl World {
             }
             links.push(link);
         }
+        self.plan_thin(content, links);
     }
 
     /// What only a root page has: the hosts below it, and the doors of its traps.
@@ -231,7 +235,7 @@ impl World {
         }
     }
 
-    fn put_link_path(&self, out: &mut Vec<u8>, link: &Link) {
+    pub(crate) fn put_link_path(&self, out: &mut Vec<u8>, link: &Link) {
         match link.target {
             Node::Page(_) => {
                 let start = out.len();

@@ -1,0 +1,77 @@
+//! Thin pages on the wire, and worlds that have none.
+
+use lycosa_simweb::{HostRole, Node, PageId, World, WorldConfig};
+
+use crate::support::{hrefs, respond, split};
+
+fn with_thin(thin_pages: u8) -> World {
+    let mut config = WorldConfig::full(6, 70, 4_000);
+    config.thin_pages = thin_pages;
+    World::new(config)
+}
+
+/// FNV-1a over every answer of a world.
+fn fingerprint(world: &World) -> u64 {
+    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
+    for page in (0..world.page_count()).map(PageId) {
+        for byte in respond(world, &world.url(Node::Page(page))).1 {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+    }
+    hash
+}
+
+/// Measured before there were thin pages: whoever does not ask for them gets the world of then.
+#[test]
+fn a_world_without_them_is_as_it_always_was() {
+    let mut full = WorldConfig::full(1, 60, 2_000);
+    full.features.faults = false;
+    assert_eq!(fingerprint(&World::new(full)), 0);
+    assert_eq!(fingerprint(&World::new(WorldConfig::clean(1, 60, 2_000))), 0);
+}
+
+#[test]
+fn they_are_served_with_the_links_they_are_said_to_have() {
+    let world = with_thin(3);
+    let (mut links, mut count) = (Vec::new(), 0);
+    for page in (0..world.page_count()).map(PageId).filter(|page| world.has_thin(*page)) {
+        world.thin_links(page, &mut links);
+        let mut planned: Vec<Node> = links.iter().map(|link| link.target).collect();
+        planned.sort_unstable();
+        let mut bodies = Vec::new();
+        for &kind in world.thin_kinds() {
+            let url = world.url(Node::Thin { page, kind });
+            let (reply, answer) = respond(&world, &url);
+            assert_eq!(reply.status, 200, "{url}");
+            let found = hrefs(split(&answer).2, &url);
+            let mut found: Vec<Node> = found.iter().map(|(u, _)| world.resolve(u.as_str()).unwrap()).collect();
+            found.sort_unstable();
+            assert_eq!(found, planned, "{url}");
+            bodies.push(split(&answer).2.to_vec());
+            count += 1;
+        }
+        bodies.sort_unstable();
+        bodies.dedup();
+        assert_eq!(bodies.len(), 3);
+    }
+    // Three of four pages, but for fronts and odd pages.
+    assert!((2_000..3_000).contains(&count), "{count}");
+}
+
+#[test]
+fn a_mirror_has_copies_of_them() {
+    let world = with_thin(2);
+    let mut count = 0;
+    for host in world.hosts().iter().filter(|host| matches!(host.role, HostRole::Mirror(_))) {
+        for page in (host.first + 1..host.first + host.pages).map(PageId) {
+            for &kind in world.thin_kinds() {
+                let copy = respond(&world, &world.url(Node::Thin { page, kind })).1;
+                let page = world.content_of(page);
+                let original = respond(&world, &world.url(Node::Thin { page, kind })).1;
+                assert_eq!(split(&copy).2, split(&original).2);
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 4);
+}
