@@ -32,7 +32,6 @@ pub struct Link {
     pub(crate) bits: u64,
 }
 
-const NAV_PAGES: u32 = 5;
 const ASIDE_LINKS: usize = 8;
 
 impl World {
@@ -72,7 +71,7 @@ impl World {
             index,
             bits,
         };
-        for i in 0..=NAV_PAGES.min(host.pages - 1) {
+        for i in 0..=self.config.menu.min(host.pages - 1) {
             links.push(to(home, host, i, Role::Nav, rng.word()));
         }
         if index > 0 && index < host.pages {
