@@ -32,7 +32,7 @@ use crate::order::{Lists, Order, Rank, Signals};
 use crate::politeness::Politeness;
 use crate::schedule::{Alarm, HostIndex, Schedule};
 use crate::seen::{Seen, SeenSet};
-use crate::store::{Changes, HostSlot, RulesRecord, Store, StoreError};
+use crate::store::{Backlog, Changes, HostSlot, RulesRecord, Store, StoreError};
 
 /// Fingerprints made known on disk in one go, when a crawl is opened with a smaller seen-set than it had.
 const MAX_BEYOND: usize = 1 << 16;
@@ -229,6 +229,8 @@ pub struct Frontier {
     moving: HashMap<UrlKey, Rank>,
     /// Came from disk since the last [`Frontier::take_loaded`].
     loaded: Vec<u64>,
+    /// For the URL that is being taken in.
+    url_buffer: String,
     /// Sequence number at the last [`Frontier::take_changes`]: what came later is not on its way to disk yet.
     taken_sequence: u64,
     /// The lists of the pvalue order.
@@ -287,6 +289,7 @@ impl Frontier {
             tracked: HashMap::default(),
             moving: HashMap::default(),
             loaded: Vec::new(),
+            url_buffer: String::new(),
             taken_sequence: 0,
             ended: Vec::new(),
             left_at: HashMap::default(),
@@ -390,7 +393,8 @@ impl Frontier {
         }
         self.changes.sequence = self.sequence;
         self.taken_sequence = self.sequence;
-        let next = Changes { epoch: self.changes.epoch + 1, ..Changes::default() };
+        let queued = Backlog::like(&self.changes.queued);
+        let next = Changes { epoch: self.changes.epoch + 1, queued, ..Changes::default() };
         let changes = Arc::new(std::mem::replace(&mut self.changes, next));
         self.uncommitted.push_back((Arc::clone(&changes), std::mem::take(&mut self.ended)));
         changes

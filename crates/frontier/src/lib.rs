@@ -32,6 +32,7 @@ pub mod schedule;
 pub mod scope;
 pub mod seen;
 pub mod store;
+mod table;
 pub mod trap;
 
 pub use course::{Amendment, Course, CourseEnd};

@@ -2,11 +2,13 @@
 //!
 //! A table of 64-bit fingerprints in memory, open addressing, eight bytes a URL. It is cut into shards that grow one at
 //! a time, so that growing never needs twice the memory. Once the table has reached its budget, keys it does not hold
-//! are [`Seen::Unknown`] and the store is asked.
+//! are [`Seen::Unknown`] and the store is asked. Large shards are mapped, in huge pages where there are any ([`crate::table`]).
 //!
 //! Two URLs share a fingerprint with a chance of n²/2⁶⁵: about 1 in 4,000 that *any* two among 100 million do.
 
 use lycosa_types::UrlKey;
+
+use crate::table::Table;
 
 const SHARDS: usize = 64;
 const FIRST_SLOTS: usize = 64;
@@ -26,7 +28,7 @@ pub enum Seen {
 
 #[derive(Debug)]
 struct Shard {
-    slots: Vec<u64>,
+    slots: Table,
     taken: usize,
 }
 
@@ -39,7 +41,7 @@ pub struct SeenSet {
 
 impl SeenSet {
     pub fn new(budget_bytes: usize) -> Self {
-        let shard = || Shard { slots: vec![EMPTY; FIRST_SLOTS], taken: 0 };
+        let shard = || Shard { slots: Table::zeroed(FIRST_SLOTS), taken: 0 };
         Self { shards: (0..SHARDS).map(|_| shard()).collect(), budget_bytes, bytes: SHARDS * FIRST_SLOTS * 8 }
     }
 
@@ -88,7 +90,7 @@ impl SeenSet {
     pub fn touch(&self, prints: impl Iterator<Item = u64>) {
         let mut sum = 0;
         for print in prints {
-            let slots = &self.shards[(print >> 58) as usize].slots;
+            let slots: &[u64] = &self.shards[(print >> 58) as usize].slots;
             sum ^= slots[print as usize & (slots.len() - 1)];
         }
         std::hint::black_box(sum);
@@ -115,9 +117,10 @@ impl SeenSet {
 impl Shard {
     /// The slot that holds `print`, or the empty one where it would go. The table is never full, so the walk ends.
     fn slot(&self, print: u64) -> usize {
-        let mask = self.slots.len() - 1;
+        let slots: &[u64] = &self.slots;
+        let mask = slots.len() - 1;
         let mut at = print as usize & mask;
-        while self.slots[at] != EMPTY && self.slots[at] != print {
+        while slots[at] != EMPTY && slots[at] != print {
             at = (at + 1) & mask;
         }
         at
@@ -137,8 +140,8 @@ impl Shard {
 
     /// `slots` is a power of two, and more than there are.
     fn grow_to(&mut self, slots: usize) {
-        let old = std::mem::replace(&mut self.slots, vec![EMPTY; slots]);
-        for print in old.into_iter().filter(|&print| print != EMPTY) {
+        let old = std::mem::replace(&mut self.slots, Table::zeroed(slots));
+        for print in old.iter().copied().filter(|&print| print != EMPTY) {
             let at = self.slot(print);
             self.slots[at] = print;
         }

@@ -1,13 +1,13 @@
 //! Going over all matches once: the best ones, the number of them, and the facets.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tantivy::columnar::{Column, ColumnValues};
+use tantivy::columnar::Column;
 use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 
 use crate::columns::{Columns, Unpacked};
+use crate::copies::NAMES;
 use crate::error::SearchError;
 use crate::evaluate::{Bits, FRAME, Frame};
 use crate::ranking::factors;
@@ -32,7 +32,8 @@ pub struct Hit {
     /// The same with what nearness adds.
     pub score: Score,
     pub date: Option<i64>,
-    pub group: u64,
+    /// See [`crate::copies`].
+    pub names: [u64; NAMES],
     pub address: DocAddress,
 }
 
@@ -78,7 +79,7 @@ pub struct Collector<'s> {
     ordinal: SegmentOrdinal,
     columns: &'s Columns,
     factors: &'static [f32],
-    group: Arc<dyn ColumnValues<u64>>,
+    group: Column<u64>,
     date: Column<i64>,
     facets: [Vec<u32>; 3],
     with_facets: bool,
@@ -101,7 +102,7 @@ impl<'s> Collector<'s> {
             ordinal,
             columns,
             factors: factors(),
-            group: fast.column_first_or_default("group")?,
+            group: fast.u64("group")?,
             date: fast.i64("date")?,
             facets: columns.facets.each_ref().map(counts),
             with_facets: wanted.facets,
@@ -145,7 +146,7 @@ impl<'s> Collector<'s> {
                     base: score,
                     score,
                     date: date.first(doc),
-                    group: group.get_val(doc),
+                    names: names_of(group, doc),
                     address: DocAddress::new(*ordinal, doc),
                 });
                 limits = best.limits();
@@ -163,6 +164,15 @@ impl<'s> Collector<'s> {
         let Self { facets, scores, ordinal, .. } = self;
         Harvest { hits: self.best.sorted(), scores, facets, ordinal }
     }
+}
+
+/// Those that a page does not have are its own once more.
+fn names_of(group: &Column<u64>, doc: DocId) -> [u64; NAMES] {
+    let mut names = [group.first(doc).unwrap_or_default(); NAMES];
+    for (slot, name) in names.iter_mut().zip(group.values_for_doc(doc)) {
+        *slot = name;
+    }
+    names
 }
 
 /// Counts the values of a column in the matches of a frame.

@@ -308,7 +308,11 @@ fn document(fields: &Fields, page: &PageDoc) -> TantivyDocument {
         doc.add_i64(fields.date, date);
     }
     doc.add_u64(fields.prior, Statics { rank: page.rank, depth: u64::from(page.depth) }.code());
-    doc.add_u64(fields.group, page.duplicate_of.unwrap_or(page.key).low());
+    for name in
+        [Some(page.key.low()), page.duplicate_of.map(PageKey::low), page.content].into_iter().flatten()
+    {
+        doc.add_u64(fields.group, name);
+    }
     doc.add_u64(fields.version, page.version);
     doc.add_text(fields.site, page.site.to_ascii_lowercase());
     doc.add_text(fields.lang, crate::language::primary(&page.language));

@@ -22,6 +22,7 @@ pub mod answer_html;
 pub mod collector;
 pub mod columns;
 pub mod compile;
+mod copies;
 pub mod error;
 pub mod evaluate;
 pub mod evaluation;

@@ -5,7 +5,7 @@
 pub struct PageKey(pub [u8; 16]);
 
 impl PageKey {
-    /// Half of the key: enough to tell groups of duplicates apart within one answer.
+    /// Half of the key: enough to tell pages apart within one answer.
     pub(crate) fn low(self) -> u64 {
         let mut half = [0; 8];
         half.copy_from_slice(&self.0[8..]);
@@ -45,6 +45,8 @@ pub struct PageDoc {
     pub rank: f64,
     /// The first page with the same content, if this is not the first.
     pub duplicate_of: Option<PageKey>,
+    /// A number that stands for its bytes: pages with the same one are copies.
+    pub content: Option<u64>,
     /// Any number that changes when the page has to be indexed anew.
     pub version: u64,
 }
@@ -69,6 +71,7 @@ impl PageDoc {
             depth: 0,
             rank: 0.0,
             duplicate_of: None,
+            content: None,
             version: 0,
         }
     }

@@ -6,7 +6,7 @@
 //! | `title` `headings` `body` `other` `anchor` `url` `author` | text, cut by [`crate::tokenizer`] | matching, with positions; `title`, `body`, `url` and `author` are stored |
 //! | `word` | title, headings and the beginning of the text, not stemmed | spelling, suggestions |
 //! | `tag` | `site:HOST` and every parent domain, `type:…`, `lang:…` | conditions |
-//! | `date` `prior` `group` `version` | columns | order, importance and depth ([`crate::ranking`]), collapsing, skipping what has not changed |
+//! | `date` `prior` `group` `version` | columns | order, importance and depth ([`crate::ranking`]), copies ([`crate::copies`]; up to three numbers), skipping what has not changed |
 //! | `site` `lang` `type` | columns | facets |
 
 use tantivy::schema::{

@@ -12,6 +12,7 @@ use tantivy::{DocAddress, IndexReader, ReloadPolicy, Searcher};
 use crate::answer::{Answer, FacetCount, Facets, Found, Parts, Request};
 use crate::collector::{Hit, Wanted as Sought};
 use crate::compile::{Compiled, Compiler};
+use crate::copies::firsts;
 use crate::error::SearchError;
 use crate::evaluate::Explanation;
 use crate::indexer::open_index;
@@ -296,15 +297,16 @@ pub(crate) struct Group {
 }
 
 pub(crate) fn collapse<'h>(hits: impl Iterator<Item = &'h Hit>) -> Vec<Group> {
+    let hits: Vec<&Hit> = hits.collect();
     let mut groups: Vec<Group> = Vec::new();
-    let mut places: HashMap<u64, usize> = HashMap::new();
-    for hit in hits {
-        match places.get(&hit.group).and_then(|place| groups.get_mut(*place)) {
-            Some(group) if group.others.len() < MAX_ALSO_AT => group.others.push(*hit),
+    let mut places: HashMap<usize, usize> = HashMap::new();
+    for (hit, first) in hits.iter().zip(firsts(hits.iter().map(|hit| hit.names.as_slice()))) {
+        match places.get(&first).and_then(|place| groups.get_mut(*place)) {
+            Some(group) if group.others.len() < MAX_ALSO_AT => group.others.push(**hit),
             Some(_) => {}
             None => {
-                places.insert(hit.group, groups.len());
-                groups.push(Group { first: *hit, others: Vec::new() });
+                places.insert(first, groups.len());
+                groups.push(Group { first: **hit, others: Vec::new() });
             }
         }
     }

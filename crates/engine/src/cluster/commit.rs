@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use lycosa_cluster::{Change, Commit, Link, NodeError, NodeHandle, PartitionChanges, Position};
 use lycosa_frontier::store::{Mark, Operation};
-use lycosa_frontier::{Changes, Done};
+use lycosa_frontier::{Changes, Done, StoreError};
 use lycosa_types::PartitionId;
 use tokio::runtime::Handle;
 
@@ -107,7 +107,7 @@ impl NodeCommitter {
             }
             let gone: BTreeSet<PartitionId> = committed.lost.into_iter().collect();
             if committed.withheld {
-                self.send_again(changes, &gone);
+                self.send_again(changes, &gone)?;
             }
             lost.extend(gone);
             if !committed.withheld {
@@ -129,14 +129,16 @@ impl NodeCommitter {
     }
 
     /// Links that were taken in for partitions that are gone are sent to whoever has them now.
-    fn send_again(&self, changes: &Changes, gone: &BTreeSet<PartitionId>) {
+    fn send_again(&self, changes: &Changes, gone: &BTreeSet<PartitionId>) -> Result<(), StoreError> {
         let mut note = Vec::new();
-        for (slot, entry) in changes.queued.iter().filter(|(slot, _)| gone.contains(&slot.partition)) {
+        for encoded in changes.queued.iter().filter(|entry| gone.contains(&entry.slot.partition)) {
+            let entry = encoded.decode()?;
             let what = Note { redirects: entry.redirects, found_on: entry.found_on, ..Note::default() };
             what.encode(&mut note);
             let link = Link { note: &note, ..Link::new(entry.url.as_str(), entry.depth) };
-            self.runtime.block_on(self.node.send(slot.partition, &link));
+            self.runtime.block_on(self.node.send(encoded.slot.partition, &link));
         }
+        Ok(())
     }
 }
 

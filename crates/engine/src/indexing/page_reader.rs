@@ -65,6 +65,7 @@ impl PageReader {
         }
         if let Some(facts) = &record.visit {
             page.content_type = facts.content_type.clone();
+            page.content = facts.digest.map(|digest| digest.0);
             if page.language.is_empty() {
                 page.language = facts.language.clone();
             }

@@ -22,7 +22,7 @@ impl Frontier {
         if seen == Seen::Before {
             return Ok(Admission::SeenBefore);
         }
-        let url = CanonUrl::from_canonical(found.url.to_owned());
+        let url = self.url_of(&found);
         let slot = self.slot_of(&url);
         self.admit_unseen(found, url, slot, seen, now)
     }
@@ -42,9 +42,17 @@ impl Frontier {
         if seen == Seen::Before {
             return Ok(Admission::SeenBefore);
         }
-        let url = CanonUrl::from_canonical(found.url.to_owned());
+        let url = self.url_of(&found);
         let slot = HostSlot { partition, host: url.host_key() };
         self.admit_unseen(found, url, slot, seen, now)
+    }
+
+    /// In memory that is used again: most URLs go to disk, and there alone.
+    fn url_of(&mut self, found: &Discovered<'_>) -> CanonUrl {
+        let mut text = std::mem::take(&mut self.url_buffer);
+        text.clear();
+        text.push_str(found.url);
+        CanonUrl::from_canonical(text)
     }
 
     fn admit_unseen(
@@ -93,7 +101,7 @@ impl Frontier {
             found_at: now,
             revisit: false,
         };
-        self.enqueue(index, entry, now);
+        self.enqueue(index, entry, now)?;
         Ok(Admission::Queued)
     }
 
@@ -124,26 +132,22 @@ impl Frontier {
             found_at: record.found_at,
             revisit: false,
         };
-        self.enqueue(index, entry, now);
-        Ok(())
+        self.enqueue(index, entry, now)
     }
 
-    fn enqueue(&mut self, index: HostIndex, entry: Entry, now: UnixMs) {
+    fn enqueue(&mut self, index: HostIndex, entry: Entry, now: UnixMs) -> Result<(), StoreError> {
         let hosts = self.hosts.len().max(1);
-        let Some(host) = self.hosts.get_mut(index) else {
-            return;
-        };
+        let Some(host) = self.hosts.get_mut(index) else { return Ok(()) };
+        self.changes.queued.push(host.slot, &entry)?;
         host.waiting += 1;
         host.accepted += 1;
         self.waiting += 1;
         let partition = host.slot.partition;
         let (key, rank) = (entry.key, entry.rank);
-        if host.queue.leaves_to_disk(rank) {
-            self.changes.queued.push(host.slot, entry);
-        } else {
-            self.changes.queued.push(host.slot, entry.clone());
-            self.entries_in_memory += host.queue.push(Box::new(entry));
+        if !host.queue.leaves_to_disk(rank) {
+            self.entries_in_memory += host.queue.push(Box::new(entry.clone()));
         }
+        self.url_buffer = entry.url.into_string();
         let most = self.options.max_entries_in_memory;
         if self.entries_in_memory > most {
             let keep = (most / hosts).clamp(1, KEEP_PER_HOST).max(host.queue.in_memory() / 2);
@@ -158,6 +162,7 @@ impl Frontier {
         self.track(index, key, rank);
         self.touch(index);
         self.settle(index, now);
+        Ok(())
     }
 
     /// The host of a URL, from memory, from the store, or new.

@@ -1,13 +1,13 @@
 //! Leasing: which request goes out now.
 
-use lycosa_types::{Exclusion, Outcome, UnixMs};
+use lycosa_types::{Exclusion, Outcome, UnixMs, UrlKey};
 
 use super::{Done, Frontier, Lease, LeaseKind};
 use crate::host::{Place, RulesState};
 use crate::host_queue::Entry;
 use crate::order::{Lists, Rank};
 use crate::schedule::{Alarm, HostIndex};
-use crate::store::StoreError;
+use crate::store::{Moved, StoreError};
 
 /// Entries read from disk at a time; the fewer the more hosts share the memory for entries.
 const RELOAD_ENTRIES: std::ops::RangeInclusive<usize> = 8..=1024;
@@ -310,23 +310,28 @@ impl Frontier {
         let complete = on_disk.len() < limit;
         let beyond = if complete { None } else { on_disk.last().map(|entry| entry.rank) };
         let changes = self.uncommitted.iter().map(|(changes, _)| &**changes).chain([&self.changes]);
-        // What is not on disk yet, up to where the stretch from disk ends.
-        let not_yet = changes.flat_map(|changes| {
-            let moved = changes.moved_hosts.contains(&slot).then(|| changes.moved.values());
-            let moved = moved.into_iter().flatten().filter(|moved| moved.slot == slot);
-            changes.queued.of(slot).chain(moved.map(|moved| &moved.entry))
-        });
-        let not_yet =
-            not_yet.filter(|entry| entry.rank >= from && beyond.is_none_or(|end| entry.rank <= end));
-        let stands = |entry: &&Entry| {
-            !self.in_flight.contains_key(&entry.key)
-                && self.moving.get(&entry.key).is_none_or(|rank| *rank == entry.rank)
-                && !self.stands_elsewhere(host, entry)
+        let stands = |key: UrlKey, rank: Rank| {
+            !self.in_flight.contains_key(&key)
+                && self.moving.get(&key).is_none_or(|at| *at == rank)
+                && !self.stands_elsewhere(host, key, rank)
         };
-        let not_yet: Vec<Entry> = not_yet.filter(stands).cloned().collect();
         let mut entries = on_disk;
-        entries.retain(|entry| stands(&entry));
-        entries.extend(not_yet);
+        entries.retain(|entry| stands(entry.key, entry.rank));
+        // What is not on disk yet, up to where the stretch from disk ends.
+        let is_within = |rank: Rank| rank >= from && beyond.is_none_or(|end| rank <= end);
+        for changes in changes {
+            for entry in changes.queued.of(slot) {
+                if is_within(entry.rank) && stands(entry.key, entry.rank) {
+                    entries.push(entry.decode()?);
+                }
+            }
+            let moved = changes.moved_hosts.contains(&slot).then(|| changes.moved.values());
+            for Moved { entry, .. } in moved.into_iter().flatten().filter(|moved| moved.slot == slot) {
+                if is_within(entry.rank) && stands(entry.key, entry.rank) {
+                    entries.push(entry.clone());
+                }
+            }
+        }
         Ok((entries, beyond))
     }
 

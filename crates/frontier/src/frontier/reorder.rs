@@ -121,9 +121,9 @@ impl Frontier {
     }
 
     /// Whether the entry read from disk is in memory already, where more is known about it.
-    pub(super) fn stands_elsewhere(&self, host: &Host, entry: &Entry) -> bool {
-        let standing = self.tracked.get(&entry.key.low());
-        standing.is_some_and(|standing| standing.rank != entry.rank && host.queue.holds(standing.rank))
+    pub(super) fn stands_elsewhere(&self, host: &Host, key: UrlKey, rank: Rank) -> bool {
+        let standing = self.tracked.get(&key.low());
+        standing.is_some_and(|standing| standing.rank != rank && host.queue.holds(standing.rank))
     }
 
     /// An entry waits at `rank`.

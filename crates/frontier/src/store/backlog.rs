@@ -1,17 +1,24 @@
 //! Entries on their way to disk, in the order they came, and by host: a queue that is read back from disk asks for those
 //! of its host, which must not cost a walk over all of them.
+//!
+//! They lie there as they will on disk, one behind the other: most are never looked at before they are written, and a piece of
+//! memory for each would cost more than all the rest.
 
 use foldhash::HashMap;
+use lycosa_types::UrlKey;
 
 use super::keys::HostSlot;
+use super::{StoreError, codec};
 use crate::host_queue::Entry;
+use crate::order::Rank;
 
 /// No earlier entry of the same host.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Default)]
 pub struct Backlog {
-    entries: Vec<Item>,
+    items: Vec<Item>,
+    bytes: Vec<u8>,
     /// The last entry of each host; each names the one before it.
     last: HashMap<HostSlot, u32>,
 }
@@ -19,43 +26,79 @@ pub struct Backlog {
 #[derive(Debug)]
 struct Item {
     slot: HostSlot,
-    entry: Entry,
+    key: UrlKey,
+    rank: Rank,
+    start: usize,
+    end: usize,
     earlier: u32,
 }
 
+/// An entry as it will lie on disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Encoded<'b> {
+    pub slot: HostSlot,
+    pub key: UrlKey,
+    pub rank: Rank,
+    pub bytes: &'b [u8],
+}
+
+impl Encoded<'_> {
+    pub fn decode(&self) -> Result<Entry, StoreError> {
+        let entry = codec::decode_entry(self.slot.partition, self.rank, self.bytes)?;
+        Ok(Entry { key: self.key, ..entry })
+    }
+}
+
 impl Backlog {
-    pub fn push(&mut self, slot: HostSlot, entry: Entry) {
-        let earlier = self.last.insert(slot, self.entries.len() as u32).unwrap_or(NONE);
-        self.entries.push(Item { slot, entry, earlier });
+    /// An empty one with room for about as much as another has.
+    pub fn like(other: &Self) -> Self {
+        Self {
+            items: Vec::with_capacity(other.items.len()),
+            bytes: Vec::with_capacity(other.bytes.len()),
+            last: HashMap::default(),
+        }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (HostSlot, &Entry)> {
-        self.entries.iter().map(|item| (item.slot, &item.entry))
+    pub fn push(&mut self, slot: HostSlot, entry: &Entry) -> Result<(), StoreError> {
+        let earlier = self.last.insert(slot, self.items.len() as u32).unwrap_or(NONE);
+        let start = self.bytes.len();
+        codec::append_entry(entry, &mut self.bytes)?;
+        let end = self.bytes.len();
+        self.items.push(Item { slot, key: entry.key, rank: entry.rank, start, end, earlier });
+        Ok(())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Encoded<'_>> {
+        self.items.iter().map(|item| self.encoded(item))
     }
 
     /// The entries of one host, the latest first.
-    pub fn of(&self, slot: HostSlot) -> impl Iterator<Item = &Entry> {
+    pub fn of(&self, slot: HostSlot) -> impl Iterator<Item = Encoded<'_>> {
         let mut next = self.last.get(&slot).copied().unwrap_or(NONE);
         std::iter::from_fn(move || {
-            let item = self.entries.get(next as usize)?;
+            let item = self.items.get(next as usize)?;
             next = item.earlier;
-            Some(&item.entry)
+            Some(self.encoded(item))
         })
     }
 
+    fn encoded(&self, item: &Item) -> Encoded<'_> {
+        let bytes = self.bytes.get(item.start..item.end).unwrap_or_default();
+        Encoded { slot: item.slot, key: item.key, rank: item.rank, bytes }
+    }
+
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.items.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.items.is_empty()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::order::Rank;
     use lycosa_types::{CanonUrl, HostKey, PartitionId, UnixMs};
 
     #[test]
@@ -77,13 +120,14 @@ mod tests {
                 found_at,
                 revisit: false,
             };
-            backlog.push(slot(n % 4), entry);
+            backlog.push(slot(n % 4), &entry).unwrap();
+            assert_eq!(backlog.of(slot(n % 4)).next().unwrap().decode().unwrap(), entry);
         }
         for host in 0..5 {
             let found: Vec<u64> = backlog.of(slot(host)).map(|entry| entry.rank.sequence).collect();
             let expected: Vec<u64> = (0..30).rev().filter(|n| n % 4 == host).collect();
             assert_eq!(found, expected);
         }
-        assert!(backlog.iter().map(|(_, entry)| entry.rank.sequence).eq(0..30));
+        assert!(backlog.iter().map(|entry| entry.rank.sequence).eq(0..30));
     }
 }

@@ -109,8 +109,8 @@ pub(super) fn decode_past_visit(bytes: &[u8]) -> Result<PastVisit, StoreError> {
     decode(bytes, "past visit")
 }
 
-/// Into a buffer that is used again: there are many.
-pub(super) fn encode_entry(entry: &Entry, out: &mut Vec<u8>) -> Result<(), StoreError> {
+/// Behind what a buffer holds: there are many.
+pub(super) fn append_entry(entry: &Entry, out: &mut Vec<u8>) -> Result<(), StoreError> {
     let stored = StoredEntry {
         depth: entry.depth,
         tries: entry.tries,
@@ -120,7 +120,6 @@ pub(super) fn encode_entry(entry: &Entry, out: &mut Vec<u8>) -> Result<(), Store
         url: entry.url.as_str(),
     };
     let mut bytes = std::mem::take(out);
-    bytes.clear();
     let is_crossed = entry.key != UrlKey::of(entry.url.as_str());
     bytes.push(if is_crossed { CROSSED } else { VALUE_VERSION });
     *out = postcard::to_extend(&stored, bytes).map_err(|_| StoreError::Damaged("queue entry"))?;

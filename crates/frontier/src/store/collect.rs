@@ -11,6 +11,12 @@ use super::{Changes, HostSlot, Moved, Store, StoreError, codec, keys};
 use crate::frontier::Done;
 use crate::host_queue::Entry;
 
+/// What goes into the queue.
+enum Row<'c> {
+    Encoded(&'c [u8]),
+    Entry(&'c Entry),
+}
+
 impl Store {
     pub(super) fn collect<S: Sink>(
         &self,
@@ -21,7 +27,7 @@ impl Store {
         let ended: HashSet<UrlKey> = done.iter().map(|visit| visit.key).collect();
         self.collect_queue(&ended, changes, sink)?;
         if S::WANTS_OVERTAKEN {
-            collect_overtaken(done, changes, sink)?;
+            collect_overtaken(done, changes, sink);
         }
         self.collect_visits(done, changes, sink)?;
         for (partition, digest, page) in &changes.claims {
@@ -47,10 +53,10 @@ impl Store {
         let retried: HashMap<UrlKey, &(HostSlot, Entry)> =
             changes.retried.iter().map(|retry| (retry.1.key, retry)).collect();
         let mut new: HashSet<UrlKey> = HashSet::default();
-        let mut waiting: Vec<([u8; 22], Step, &Entry)> = Vec::with_capacity(changes.queued.len());
-        for (slot, entry) in changes.queued.iter().filter(|(_, entry)| !ended.contains(&entry.key)) {
+        let mut waiting: Vec<([u8; 22], Step, Row<'_>)> = Vec::with_capacity(changes.queued.len());
+        for entry in changes.queued.iter().filter(|entry| !ended.contains(&entry.key)) {
             if !retried.contains_key(&entry.key) && !changes.moved.contains_key(&entry.key) {
-                waiting.push((keys::queue(slot, entry.rank), Step::Found, entry));
+                waiting.push((keys::queue(entry.slot, entry.rank), Step::Found, Row::Encoded(entry.bytes)));
             } else if S::WANTS_OVERTAKEN {
                 new.insert(entry.key);
             }
@@ -64,7 +70,7 @@ impl Store {
             // An entry that was also tried stands as it was left last: the later one knows of more tries.
             let tried_later = retried.get(key).is_some_and(|(_, tried)| tried.tries > entry.tries);
             if !ended.contains(key) && !tried_later {
-                waiting.push((keys::queue(*slot, entry.rank), step(key), entry));
+                waiting.push((keys::queue(*slot, entry.rank), step(key), Row::Entry(entry)));
             }
         }
         let moved_later = |entry: &Entry| {
@@ -72,15 +78,22 @@ impl Store {
         };
         for (slot, entry) in retried.values().filter(|(_, entry)| !ended.contains(&entry.key)) {
             if !moved_later(entry) {
-                waiting.push((keys::queue(*slot, entry.rank), step(&entry.key), entry));
+                waiting.push((keys::queue(*slot, entry.rank), step(&entry.key), Row::Entry(entry)));
             }
         }
         // In key order they go into the write buffer at half the cost: neighbours share the way there.
         waiting.sort_unstable_by_key(|(key, ..)| *key);
         let mut buffer = Vec::new();
-        for (key, step, entry) in waiting {
-            codec::encode_entry(entry, &mut buffer)?;
-            sink.copy(step, Space::Queue, &key, &buffer);
+        for (key, step, row) in waiting {
+            let row = match row {
+                Row::Encoded(bytes) => bytes,
+                Row::Entry(entry) => {
+                    buffer.clear();
+                    codec::append_entry(entry, &mut buffer)?;
+                    &buffer
+                }
+            };
+            sink.copy(step, Space::Queue, &key, row);
         }
         Ok(())
     }
@@ -156,13 +169,10 @@ fn copy_of(mut record: UrlRecord, first: UrlId) -> UrlRecord {
 }
 
 /// URLs that were found and ended within the commit, as they were found: at the place in the queue that their end clears.
-fn collect_overtaken<S: Sink>(done: &[Done], changes: &Changes, sink: &mut S) -> Result<(), StoreError> {
+fn collect_overtaken<S: Sink>(done: &[Done], changes: &Changes, sink: &mut S) {
     let ended: HashMap<UrlKey, &Done> = done.iter().map(|visit| (visit.key, visit)).collect();
-    let mut buffer = Vec::new();
-    for (slot, entry) in changes.queued.iter() {
+    for entry in changes.queued.iter() {
         let Some(visit) = ended.get(&entry.key) else { continue };
-        codec::encode_entry(entry, &mut buffer)?;
-        sink.copy(Step::Overtaken, Space::Queue, &keys::queue(slot, visit.rank), &buffer);
+        sink.copy(Step::Overtaken, Space::Queue, &keys::queue(entry.slot, visit.rank), entry.bytes);
     }
-    Ok(())
 }

@@ -12,6 +12,7 @@ use super::message::{ShardResult, ShardResults};
 use super::sketch::Sketch;
 use crate::answer::{Answer, FacetCount, Facets, Found, Request};
 use crate::collector::Sort;
+use crate::copies::firsts;
 use crate::query::Node;
 use crate::searcher::{FACET_VALUES, HIDDEN_BELOW, MAX_ALSO_AT};
 
@@ -111,14 +112,14 @@ struct Group {
 /// Where a group is found again.
 #[derive(Default)]
 struct Places {
-    by_group: HashMap<u64, usize>,
+    by_first: HashMap<usize, usize>,
     by_number: HashMap<u32, Vec<usize>>,
 }
 
 impl Places {
-    /// The first group that a result belongs to. A node has judged its own pages itself.
-    fn find(&self, told: &Told, groups: &[Group]) -> Option<usize> {
-        let known = self.by_group.get(&told.result.group).copied();
+    /// The group that a result belongs to, whose first copy stands at `first`. A node has judged its own pages itself.
+    fn find(&self, told: &Told, first: usize, groups: &[Group]) -> Option<usize> {
+        let known = self.by_first.get(&first).copied();
         known.or_else(|| {
             let numbers = told.result.sketch.numbers().iter();
             let mut near: Vec<usize> =
@@ -135,12 +136,13 @@ impl Places {
 fn collapse(results: Vec<Told>) -> Vec<Found> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places = Places::default();
-    for told in results {
-        let place = places.find(&told, &groups);
-        let Told { result: ShardResult { found, sketch, group, .. }, from } = told;
+    let firsts = firsts(results.iter().map(|told| told.result.names.as_slice()));
+    for (told, first) in results.into_iter().zip(firsts) {
+        let place = places.find(&told, first, &groups);
+        let Told { result: ShardResult { found, sketch, .. }, from } = told;
         match place.and_then(|place| groups.get_mut(place)) {
-            Some(first) => {
-                let also_at = &mut first.found.also_at;
+            Some(group) => {
+                let also_at = &mut group.found.also_at;
                 also_at.push(found.url);
                 also_at.extend(found.also_at);
                 also_at.truncate(MAX_ALSO_AT);
@@ -152,7 +154,7 @@ fn collapse(results: Vec<Told>) -> Vec<Found> {
                 groups.push(Group { found, sketch, from });
             }
         }
-        places.by_group.entry(group).or_insert(place.unwrap_or(groups.len() - 1));
+        places.by_first.entry(first).or_insert(place.unwrap_or(groups.len() - 1));
     }
     groups.into_iter().map(|group| group.found).collect()
 }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::sketch::Sketch;
 use crate::answer::{Facets, Found};
 use crate::collector::Sort;
+use crate::copies::NAMES;
+use crate::searcher::MAX_ALSO_AT;
 use crate::snippet::Snippet;
 use crate::statistics::Statistics;
 
@@ -19,6 +21,8 @@ pub const MAX_RESPONSE_BYTES: usize = 1 << 20;
 pub const FACET_VALUES_SENT: usize = 500;
 /// Bytes of a title or another short text that a node tells.
 pub(super) const MAX_SHORT_TEXT: usize = 1024;
+/// Names of a result with its copies.
+const MAX_NAMES: usize = NAMES * (MAX_ALSO_AT + 1);
 
 /// What one node asks of another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,8 +74,9 @@ pub struct ShardResult {
     pub snippet: Snippet,
     /// The score without what nearness adds.
     pub base: f32,
-    /// Pages with the same content have the same number.
-    pub group: u64,
+    /// What its content is called, and that of its copies: pages that share a name are copies.
+    #[serde(default)]
+    pub names: Vec<u64>,
     /// Its text, to be compared with other nodes' pages.
     #[serde(default)]
     pub sketch: Sketch,
@@ -120,6 +125,7 @@ impl ShardResponse {
         if let Self::Results(some) = &mut response {
             some.results.truncate(MAX_FEDERATED);
             for result in &mut some.results {
+                result.names.truncate(MAX_NAMES);
                 // What another node says is not put into a page unseen.
                 result.found.snippet_html = result.snippet.html();
                 result.found.snippet = std::mem::take(&mut result.snippet);
@@ -167,7 +173,7 @@ mod tests {
             explanation: None,
         };
         let sketch = Sketch::default();
-        ShardResult { found, snippet, base: 1.0 / 3.0, group: u64::MAX, sketch }
+        ShardResult { found, snippet, base: 1.0 / 3.0, names: vec![u64::MAX], sketch }
     }
 
     #[test]
@@ -182,7 +188,7 @@ mod tests {
         let Ok(ShardResponse::Results(read)) = ShardResponse::from_bytes(&bytes) else {
             panic!("no results")
         };
-        assert_eq!((read.best, read.results[0].base, read.results[0].group), (0.7, 1.0 / 3.0, u64::MAX));
+        assert_eq!((read.best, read.results[0].base, read.results[0].names[0]), (0.7, 1.0 / 3.0, u64::MAX));
         assert_eq!(read.results[0].found.score, 0.1 + 0.2);
         assert_eq!(read.results[0].found.snippet_html, "&lt;b&gt;", "markup of another node is not believed");
     }

@@ -71,8 +71,11 @@ impl SearchIndex {
             let snippet = std::mem::take(&mut found.snippet);
             found.snippet_html.clear();
             let sketch = Sketch::of(&self.main_text(searcher, group.first.address)?);
-            let (base, group) = (group.first.base, group.first.group);
-            results.push(ShardResult { found, snippet, base, group, sketch });
+            let mut names: Vec<u64> =
+                std::iter::once(&group.first).chain(&group.others).flat_map(|hit| hit.names).collect();
+            names.sort_unstable();
+            names.dedup();
+            results.push(ShardResult { found, snippet, base: group.first.base, names, sketch });
         }
         let total = ranked.scores.len() as u64;
         Ok(ShardResults {

@@ -168,15 +168,44 @@ fn long(number: usize) -> String {
     (0..120).map(|at| format!("spider{} ", (number * 7919 + at * at * 31) % 997)).collect()
 }
 
+fn page(number: u8, key: u8, text: &str) -> PageDoc {
+    let mut page = PageDoc::new(format!("http://h{number}.example.org/"), PageKey([key; 16]));
+    page.site = format!("h{number}.example.org");
+    page.title = "web".to_owned();
+    page.text = text.to_owned();
+    page
+}
+
+/// Which page was there first is told to nodes at different times; texts of a few words have no sketch.
 #[test]
-fn a_page_on_two_nodes_is_one_result_and_copies_collapse() {
-    let page = |number: u8, key: u8, text: &str| {
-        let mut page = PageDoc::new(format!("http://h{number}.example.org/"), PageKey([key; 16]));
-        page.site = format!("h{number}.example.org");
-        page.title = "web".to_owned();
-        page.text = text.to_owned();
+fn copies_are_together_whichever_they_take_for_the_first() {
+    let copy = |number: u8, of: Option<u8>, content: Option<u64>| {
+        let mut page = page(number, number, "a short text");
+        page.duplicate_of = of.map(|key| PageKey([key; 16]));
+        page.content = content;
         page
     };
+    let parts = [
+        vec![copy(1, Some(3), None), copy(2, Some(1), None), copy(5, None, Some(7)), copy(6, None, Some(8))],
+        vec![copy(3, None, None), copy(4, None, Some(7))],
+    ];
+    let joint = Nodes::new(&parts).search(&Request::new("web")).unwrap().answer;
+    let single = index(&parts.concat()).0.search(&Request::new("web"), || Duration::ZERO).unwrap();
+    for answer in [joint, single] {
+        let mut hosts: Vec<String> = Vec::new();
+        for found in &answer.results {
+            let mut all: Vec<&str> =
+                found.also_at.iter().chain([&found.url]).map(|url| &url["http://h".len()..][..1]).collect();
+            all.sort_unstable();
+            hosts.push(all.concat());
+        }
+        hosts.sort();
+        assert_eq!(hosts, ["123", "45", "6"]);
+    }
+}
+
+#[test]
+fn a_page_on_two_nodes_is_one_result_and_copies_collapse() {
     // The third moved to the other node, and was changed since; the fourth is a copy of the first that nobody knows of; the
     // fifth is a copy within its node, which has not taken it for one.
     let texts: Vec<String> = (0..3).map(long).collect();
