@@ -33,7 +33,7 @@
 //!
 //! - [`OnlineImportance::fetched`] (or `fetched_weighted`) once for every page that is committed, with the targets of its
 //!   links, each once. It appends to `moved` what changed *materially*: URLs that are new to the table and those whose
-//!   importance passed a power of two. Everything else keeps its place in its queue. The caller clears `moved`.
+//!   [`class`] changed. Everything else keeps its place in its queue. The caller clears `moved`.
 //! - [`OnlineImportance::get`] tells importance, class, in-links so far and whether the URL was fetched.
 //! - [`Sweeper::run`] after each page, for [`SWEPT_PER_FETCH`] pages: less is much worse, more hardly better.
 //! - After a restart, [`OnlineImportance::replay`] takes in the edge log; sweeps catch up with what is missing then.
@@ -77,11 +77,6 @@ pub fn class(importance: f32) -> i32 {
     const ROOT_MANTISSA: u32 = 0x3504f3;
     let upper = i32::from(bits & 0x7f_ffff >= ROOT_MANTISSA);
     ((exponent - LEAST_EXPONENT) * CLASSES_PER_OCTAVE + upper).max(0)
-}
-
-/// Between which powers of two a worth lies: what has to change for a URL to be worth moving.
-fn octave(worth: f32) -> u32 {
-    worth.to_bits() >> 23
 }
 
 /// Weighs a host of which nothing was fetched against one of which one page was.
@@ -216,9 +211,10 @@ impl OnlineImportance {
             let part = &mut self.parts[part_of(hash)];
             let new_links = u32::from(are_new_links);
             let (before, known) = part.pay(url, hash, share * weight, new_links, &mut self.forgotten);
-            if !known.fetched && before.map(octave) != Some(octave(known.importance)) {
-                let (before, Known { importance, in_links, .. }) = (before.map(class), known);
-                moved.push(Moved { url, importance, class: class(importance), before, in_links });
+            let (before, class) = (before.map(class), class(known.importance));
+            if !known.fetched && before != Some(class) {
+                let Known { importance, in_links, .. } = known;
+                moved.push(Moved { url, importance, class, before, in_links });
             }
         }
     }
@@ -229,7 +225,7 @@ impl OnlineImportance {
         let part = &mut self.parts[part_of(hash)];
         let amount = if importance.is_finite() { importance.clamp(0.0, MOST_RECEIVED) } else { 0.0 };
         let (before, known) = part.pay(url, hash, amount, links, &mut self.forgotten);
-        !known.fetched && before.map(octave) != Some(octave(known.importance))
+        !known.fetched && before.map(class) != Some(class(known.importance))
     }
 
     /// What is known of a URL.
@@ -323,10 +319,10 @@ mod tests {
         for page in 2..=64 {
             online.fetched(page, [100], &mut moved);
         }
-        // 64 times as much: six doublings.
-        assert_eq!(moved.len(), 6);
-        assert_eq!(moved[5].class - moved[0].before.unwrap(), 6 * CLASSES_PER_OCTAVE);
-        assert!(moved.iter().all(|moved| moved.before < Some(moved.class)));
+        // 64 times as much: six doublings, two classes each; the first doubling takes both steps at once.
+        assert_eq!(moved.len(), 11);
+        assert_eq!(moved[10].class - moved[0].before.unwrap(), 6 * CLASSES_PER_OCTAVE);
+        assert!(moved.windows(2).all(|pair| pair[1].before == Some(pair[0].class)));
         moved.clear();
         online.fetched(100, [], &mut moved);
         (200..400).for_each(|page| online.fetched(page, [100], &mut moved));

@@ -90,7 +90,8 @@ fn options() -> Result<Options, String> {
 }
 
 fn pair(name: &str, value: &str) -> Result<(u64, u64), String> {
-    let (low, high) = value.split_once([',', '-']).ok_or_else(|| format!("{name} {value}: needs two numbers"))?;
+    let (low, high) =
+        value.split_once([',', '-']).ok_or_else(|| format!("{name} {value}: needs two numbers"))?;
     let number = |text: &str| text.parse::<u64>().map_err(|e| format!("{name} {text}: {e}"));
     Ok((number(low)?, number(high)?))
 }

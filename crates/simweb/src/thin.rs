@@ -70,7 +70,8 @@ impl World {
     /// The thin page a request target names, if there is one.
     pub(crate) fn thin_at(&self, host: HostId, target: &[u8]) -> Option<Node> {
         self.thin_kinds().iter().find_map(|&kind| {
-            let digits = target.strip_prefix(b"/")?.strip_prefix(kind.slug().as_bytes())?.strip_prefix(b"/")?;
+            let digits =
+                target.strip_prefix(b"/")?.strip_prefix(kind.slug().as_bytes())?.strip_prefix(b"/")?;
             let number: u32 = std::str::from_utf8(digits).ok()?.parse().ok()?;
             let page = (number < self.host(host).total()).then(|| self.page(host, number))?;
             self.has_thin(page).then_some(Node::Thin { page, kind })

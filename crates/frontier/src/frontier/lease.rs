@@ -109,9 +109,7 @@ impl Frontier {
     /// Whether a host is among the ready, and with this rank.
     fn stands_ready(&self, index: HostIndex, rank: Option<Rank>) -> bool {
         let host = self.hosts.get(index);
-        host.is_some_and(|host| {
-            host.place == Place::Ready && rank.is_none_or(|rank| rank == host.ready_rank)
-        })
+        host.is_some_and(|host| host.place == Place::Ready && rank.is_none_or(|rank| rank == host.ready_rank))
     }
 
     fn ring_alarms(&mut self, now: UnixMs) {

@@ -45,7 +45,8 @@ fn they_are_served_with_the_links_they_are_said_to_have() {
             let (reply, answer) = respond(&world, &url);
             assert_eq!(reply.status, 200, "{url}");
             let found = hrefs(split(&answer).2, &url);
-            let mut found: Vec<Node> = found.iter().map(|(u, _)| world.resolve(u.as_str()).unwrap()).collect();
+            let mut found: Vec<Node> =
+                found.iter().map(|(u, _)| world.resolve(u.as_str()).unwrap()).collect();
             found.sort_unstable();
             assert_eq!(found, planned, "{url}");
             bodies.push(split(&answer).2.to_vec());
