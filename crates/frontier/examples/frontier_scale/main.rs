@@ -62,12 +62,13 @@ fn main() -> Result<(), Failed> {
     }
 }
 
-/// How a memory budget is shared out: half of it (and a little) is the seen-set's.
+/// How a memory budget is shared out, as in the engine: half of it is the seen-set's.
 fn open(dir: &Path, budget_mib: u64, clean: bool, now: UnixMs) -> Result<(Frontier, Arc<Store>), Failed> {
     let budget = (budget_mib << 20) as usize;
     let store = Arc::new(Store::open(dir, (budget / 8) as u64)?);
     let options = FrontierOptions {
         max_entries_in_memory: budget / 16 / 300,
+        max_hosts_in_memory: budget / 8 / 1000,
         seen_bytes: budget / 2,
         politeness: lycosa_frontier::Politeness { ip_delay_ms: 0, ..Default::default() },
         ..FrontierOptions::default()

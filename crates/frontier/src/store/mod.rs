@@ -15,10 +15,12 @@ mod seen_log;
 mod visits;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::{HashMap, HashSet};
 
+use fjall::compaction::Leveled;
 use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use lycosa_types::{CanonUrl, Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
@@ -144,14 +146,14 @@ impl std::fmt::Debug for Store {
 impl Store {
     /// Opens (or makes) the state in `dir`, with `memory_bytes` for caches and write buffers together.
     pub fn open(dir: &Path, memory_bytes: u64) -> Result<Self, StoreError> {
-        let buffers = (memory_bytes / 2).clamp(16 << 20, 256 << 20);
-        let memtable = (buffers / 4).clamp(4 << 20, 64 << 20);
-        // A row takes some 150 bytes more in a write buffer than it is long: many short rows take five times their size.
+        // A row takes some 150 bytes more in a write buffer than it is long: twice its size, or five times if it is short. And
+        // while tables are merged, up to four full buffers wait for each that is filled.
+        let memtable = (memory_bytes / 32).clamp(4 << 20, 32 << 20);
         let short_rows = (memtable / 8).max(1 << 20);
         let db = Database::builder(dir)
-            .cache_size((memory_bytes / 2).max(16 << 20))
+            .cache_size((memory_bytes / 4).max(16 << 20))
             // What has to be written to tables again when a crawl is opened after a crash.
-            .max_journaling_size((buffers * 2).max(64 << 20))
+            .max_journaling_size((memory_bytes / 2).clamp(64 << 20, 512 << 20))
             // With more than one, the first spins while the others merge tables: it hands their work back and forth.
             .worker_threads(1)
             .manual_journal_persist(true)
@@ -161,26 +163,29 @@ impl Store {
                 other => StoreError::Engine(other),
             })?;
         let filter = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
-        let sized = |name: &str, memtable: u64| {
-            db.keyspace(name, || {
-                let filter = FilterPolicy::all(filter);
-                KeyspaceCreateOptions::default().max_memtable_size(memtable).filter_policy(filter)
-            })
+        let sized = |memtable: u64| {
+            // More of the small buffers are merged at once, and with no more tables than they are worth.
+            let table = (memtable * 2).max(4 << 20);
+            let merging = Leveled::default().with_l0_threshold(8).with_table_target_size(table);
+            KeyspaceCreateOptions::default()
+                .max_memtable_size(memtable)
+                .filter_policy(FilterPolicy::all(filter))
+                .compaction_strategy(Arc::new(merging))
         };
-        let keyspace = |name: &str| sized(name, memtable);
-        let short = |name: &str| sized(name, short_rows);
+        let keyspace = |name: &str| db.keyspace(name, || sized(memtable));
+        let short = |name: &str| db.keyspace(name, || sized(short_rows));
         let store = Self {
             meta: short("meta")?,
             urls: keyspace("urls")?,
             // Read in order, from end to end, and nothing in it can be made smaller.
             seen: db.keyspace("seen", || {
-                KeyspaceCreateOptions::default()
-                    .max_memtable_size(memtable)
+                sized(memtable)
                     .filter_policy(FilterPolicy::disabled())
                     .data_block_compression_policy(CompressionPolicy::disabled())
             })?,
             known: short("known")?,
-            queue: keyspace("queue")?,
+            // Read in stretches: no filter could tell what is not there.
+            queue: db.keyspace("queue", || sized(memtable).filter_policy(FilterPolicy::disabled()))?,
             hosts: short("hosts")?,
             rules: short("rules")?,
             prints: short("prints")?,
