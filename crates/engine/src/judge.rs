@@ -6,10 +6,10 @@ mod again;
 mod dated;
 mod encoding;
 mod facts;
+mod listing;
 mod pictures;
 
 use std::borrow::Cow;
-use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use foldhash::HashMap;
@@ -21,7 +21,7 @@ use lycosa_frontier::{First, PageEnd, PrintTable, Scope, Store};
 use lycosa_graph::PageEdges;
 use lycosa_page::{
     Comparison, ContentKind, ContentReader, Extract, HostTemplate, Judger, LinkKind, PictureMark, Rel,
-    RobotsDirectives, Scanner, Signal, Topic, Verdict, charset, sitemap, sniff,
+    RobotsDirectives, Scanner, Signal, Topic, Verdict, charset, sniff,
 };
 use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, HostKey, Outcome, UrlId, VisitFacts};
 
@@ -29,14 +29,13 @@ pub use self::again::{Again, Earlier};
 pub use self::encoding::compression;
 use self::encoding::encode;
 use self::facts::{clip, facts};
+use self::listing::inflate;
 use crate::config::Config;
 use crate::near::{NearPrint, NearTable, StoredSignatures};
 use crate::outlinks::{Focus, LinkCollector, LinkCounts, Outlinks, Recent};
 
 /// Text looked at on either side of a link, for its topic.
 const AROUND_BYTES: usize = 100;
-/// Largest sitemap after decompression.
-const MAX_SITEMAP_BYTES: u64 = 50 << 20;
 
 /// What a worker needs to judge pages; shared by all workers.
 #[derive(Debug)]
@@ -463,25 +462,6 @@ impl Judge {
             signed.pictures = pictures;
         }
     }
-
-    /// Sitemaps and feeds: each entry is a link.
-    fn read_listing(&mut self, entry: &Entry, text: &str, judged: &mut Judged) {
-        let Some(listing) = sitemap::parse(text) else { return };
-        let config = &self.context.config;
-        let depth = entry.depth.saturating_add(1);
-        let scope = self.context.scope();
-        let mut links =
-            LinkCollector::new(&entry.url, &entry.url, &config.urls, &scope, &mut self.recent, depth);
-        for item in &listing.entries {
-            links.add(&item.loc, 1, 1, true, false);
-        }
-        let (outlinks, _, counts) = links.finish();
-        judged.outlinks = outlinks;
-        judged.counts = counts;
-        if config.refresh.continuous {
-            judged.news = dated::news(&listing, &config.urls, &config.partitioner(), &self.context.store);
-        }
-    }
 }
 
 /// What a page's links are relative to.
@@ -493,10 +473,4 @@ fn base_of<'a>(page: &'a CanonUrl, base_href: Option<&str>, rules: &CanonRules) 
         Ok(()) => Cow::Owned(CanonUrl::from_canonical(joined)),
         Err(_) => Cow::Borrowed(page),
     }
-}
-
-fn inflate(body: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    flate2::read::MultiGzDecoder::new(body).take(MAX_SITEMAP_BYTES).read_to_end(&mut out).ok()?;
-    Some(out)
 }
