@@ -35,6 +35,15 @@ pub struct OrdersArgs {
     /// Links that stay on their host, in percent
     #[arg(long, default_value_t = 82)]
     same_host: u8,
+    /// Fewest and most links of a page of the synthetic web
+    #[arg(long, default_value = "30-60")]
+    links: String,
+    /// Pages that every page of a host links to, beside the front page
+    #[arg(long, default_value_t = 5)]
+    menu: u32,
+    /// Thin pages of each article of the synthetic web: print views, forms to reply and the like
+    #[arg(long, default_value_t = 0)]
+    thin: u8,
     /// Turns of the orders whose speed is compared
     #[arg(long, default_value_t = 2)]
     rounds: usize,
@@ -110,12 +119,13 @@ pub fn run(workspace: &Workspace, args: &OrdersArgs) -> Result<()> {
     let table = program::capture(&mut curve)?;
     let json = program::capture(curve.arg("--json"))?;
     std::fs::write(out.join("curves.json"), json)?;
+    let OrdersArgs { hosts, pages, same_host, links, menu, thin, .. } = args;
     let what = if args.docs {
         "the manuals behind nginx".to_owned()
     } else {
         format!(
-            "the synthetic web: seed 1, {} hosts, {} pages, {} % of links on their host",
-            args.hosts, args.pages, args.same_host
+            "the synthetic web: seed 1, {hosts} hosts, {pages} pages, {links} links a page, {same_host} % of them on their host, \
+             {menu} pages in the menu, {thin} thin pages an article"
         )
     };
     let text = format!(
@@ -126,7 +136,9 @@ pub fn run(workspace: &Workspace, args: &OrdersArgs) -> Result<()> {
         if args.docs {
             " --docs".to_owned()
         } else {
-            format!(" --hosts {} --pages {} --same-host {}", args.hosts, args.pages, args.same_host)
+            format!(
+                " --hosts {hosts} --pages {pages} --same-host {same_host} --links {links} --menu {menu} --thin {thin}"
+            )
         },
         machine.date,
         machine.commit,
@@ -159,9 +171,16 @@ fn crawl(lycosa: &Path, web: &Web, order: &str, dir: &Path) -> Result<Value> {
 }
 
 fn serve_synthetic(simweb: &Path, args: &OrdersArgs) -> Result<Web> {
-    let sizes = [args.hosts.to_string(), args.pages.to_string(), args.same_host.to_string()];
-    let named = ["--hosts", "--pages", "--same-host"].into_iter().zip(&sizes);
-    let web = SyntheticWeb::start(simweb, named.flat_map(|(name, value)| [name, value]))?;
+    let OrdersArgs { hosts, pages, same_host, links, menu, thin, .. } = args;
+    let named = [
+        format!("--hosts={hosts}"),
+        format!("--pages={pages}"),
+        format!("--same-host={same_host}"),
+        format!("--links={links}"),
+        format!("--menu={menu}"),
+        format!("--thin={thin}"),
+    ];
+    let web = SyntheticWeb::start(simweb, named.iter().flat_map(|named| named.split('=')))?;
     let (seed, resolve) = (web.seed.clone(), Some(web.resolve.clone()));
     Ok(Web { seed, resolve, per_host: "1", _server: Server::Sim { _web: web } })
 }

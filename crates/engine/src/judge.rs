@@ -6,10 +6,10 @@ mod again;
 mod dated;
 mod encoding;
 mod facts;
+mod listing;
 mod pictures;
 
 use std::borrow::Cow;
-use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use foldhash::HashMap;
@@ -21,7 +21,7 @@ use lycosa_frontier::{First, PageEnd, PrintTable, Scope, Store};
 use lycosa_graph::PageEdges;
 use lycosa_page::{
     Comparison, ContentKind, ContentReader, Extract, HostTemplate, Judger, LinkKind, PictureMark, Rel,
-    RobotsDirectives, Scanner, Signal, Topic, Verdict, charset, sitemap, sniff,
+    RobotsDirectives, Scanner, Signal, Topic, Verdict, charset, sniff,
 };
 use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, HostKey, Outcome, UrlId, VisitFacts};
 
@@ -29,14 +29,13 @@ pub use self::again::{Again, Earlier};
 pub use self::encoding::compression;
 use self::encoding::encode;
 use self::facts::{clip, facts};
+use self::listing::inflate;
 use crate::config::Config;
 use crate::near::{NearPrint, NearTable, StoredSignatures};
 use crate::outlinks::{Focus, LinkCollector, LinkCounts, Outlinks, Recent};
 
 /// Text looked at on either side of a link, for its topic.
 const AROUND_BYTES: usize = 100;
-/// Largest sitemap after decompression.
-const MAX_SITEMAP_BYTES: u64 = 50 << 20;
 
 /// What a worker needs to judge pages; shared by all workers.
 #[derive(Debug)]
@@ -344,7 +343,9 @@ impl Judge {
             ContentKind::Html => {
                 let decoded = charset::decode(&response.body, content_type);
                 self.scanner.scan(&decoded.text, &mut self.extract);
-                self.sign(id, &decoded.text, first_visit, facts);
+                let same_bytes = decoded.text.as_bytes().as_ptr_range() == response.body.as_ptr_range();
+                let digest = facts.digest.filter(|_| same_bytes);
+                self.sign(id, &decoded.text, digest, first_visit, facts);
                 self.follow_links(entry, response, facts, judged);
                 if let Some(signed) = &self.signed {
                     judged.end.signatures = signed.encode();
@@ -368,7 +369,15 @@ impl Judge {
     }
 
     /// Signatures for later visits, and the near-duplicate test (of first payloads: a copy is a duplicate already).
-    fn sign(&mut self, id: UrlId, source: &str, first_visit: bool, facts: &mut VisitFacts) {
+    /// `digest` is that of the source, if it is known.
+    fn sign(
+        &mut self,
+        id: UrlId,
+        source: &str,
+        digest: Option<Digest>,
+        first_visit: bool,
+        facts: &mut VisitFacts,
+    ) {
         let config = &self.context.config.judging;
         let first = first_visit && facts.duplicate_of.is_none();
         let look = config.near_duplicates && first;
@@ -376,7 +385,8 @@ impl Judge {
             return;
         }
         let main = config.main_content.then(|| self.content.main_text(source, &self.extract));
-        let signatures = self.judger.sign(source, &self.extract, main.as_deref());
+        let body = digest.unwrap_or_else(|| Digest::of(source.as_bytes())).0;
+        let signatures = self.judger.sign_known(source, body, &self.extract, main.as_deref());
         let mut near = NearPrint::None;
         if look {
             near = self.context.near.print(&self.extract, self.judger.minutiae());
@@ -424,6 +434,7 @@ impl Judge {
             page,
             least: config.focus.least_link,
         }));
+        links.expect(extract.links.len());
         let page_nofollow = config.robots.nofollow && directives.nofollow;
         for link in &extract.links {
             let (leads, is_edge) = match link.kind {
@@ -451,25 +462,6 @@ impl Judge {
             signed.pictures = pictures;
         }
     }
-
-    /// Sitemaps and feeds: each entry is a link.
-    fn read_listing(&mut self, entry: &Entry, text: &str, judged: &mut Judged) {
-        let Some(listing) = sitemap::parse(text) else { return };
-        let config = &self.context.config;
-        let depth = entry.depth.saturating_add(1);
-        let scope = self.context.scope();
-        let mut links =
-            LinkCollector::new(&entry.url, &entry.url, &config.urls, &scope, &mut self.recent, depth);
-        for item in &listing.entries {
-            links.add(&item.loc, 1, 1, true, false);
-        }
-        let (outlinks, _, counts) = links.finish();
-        judged.outlinks = outlinks;
-        judged.counts = counts;
-        if config.refresh.continuous {
-            judged.news = dated::news(&listing, &config.urls, &config.partitioner(), &self.context.store);
-        }
-    }
 }
 
 /// What a page's links are relative to.
@@ -481,10 +473,4 @@ fn base_of<'a>(page: &'a CanonUrl, base_href: Option<&str>, rules: &CanonRules) 
         Ok(()) => Cow::Owned(CanonUrl::from_canonical(joined)),
         Err(_) => Cow::Borrowed(page),
     }
-}
-
-fn inflate(body: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    flate2::read::MultiGzDecoder::new(body).take(MAX_SITEMAP_BYTES).read_to_end(&mut out).ok()?;
-    Some(out)
 }

@@ -19,6 +19,8 @@ use crate::config::{JudgingConfig, NearMethod};
 const LEAST_MINUTIAE: usize = 12;
 /// Pages with fewer different keywords likewise.
 const LEAST_KEYWORDS: usize = 24;
+/// What a record takes beside its long lists, about.
+const ENCODED_BYTES: usize = 512;
 /// Pages that even the smallest table holds.
 const LEAST_PAGES: usize = 1024;
 
@@ -45,7 +47,11 @@ pub struct StoredSignatures {
 
 impl StoredSignatures {
     pub fn encode(&self) -> Option<Vec<u8>> {
-        postcard::to_stdvec(self).ok()
+        // Sized beforehand: growing by doubling would copy a record of some kilobytes again and again.
+        let lines = self.signatures.title.kept.len() + self.signatures.lines.kept.len();
+        let kept = self.signatures.first.len() + self.signatures.last.len();
+        let room = ENCODED_BYTES + kept + 8 * lines + 5 * self.signatures.sketch.len();
+        postcard::to_extend(self, Vec::with_capacity(room)).ok()
     }
 
     /// Reads what [`Self::encode`] wrote. A record of another version is refused before anything else of it is read:
@@ -128,7 +134,7 @@ impl NearTable {
         let inner = &mut *inner;
         let found = match (&mut inner.index, print) {
             (Index::Winnowed(index), NearPrint::Winnowed(sketch)) => {
-                index.lookup(&Print { id: inner.next, sketch: sketch.clone() }, self.least, 1)
+                index.lookup_sketch(sketch, self.least, 1)
             }
             (Index::Keywords(index), NearPrint::Keywords(print)) => index.lookup(print, self.least, 1),
             _ => return None,
@@ -150,7 +156,7 @@ impl Inner {
     fn insert(&mut self, id: UrlId, print: &NearPrint) {
         match (&mut self.index, print) {
             (Index::Winnowed(index), NearPrint::Winnowed(sketch)) => {
-                index.insert(&Print { id: self.next, sketch: sketch.clone() });
+                index.insert_sketch(self.next, sketch);
             }
             (Index::Keywords(index), NearPrint::Keywords(print)) => {
                 index.insert(print);

@@ -117,6 +117,7 @@ pub struct Focus<'a> {
 pub struct LinkCollector<'a> {
     joiner: Joiner<'a>,
     page: &'a CanonUrl,
+    origin: &'a str,
     scope: &'a Scope,
     recent: &'a mut Recent,
     joined: String,
@@ -139,6 +140,7 @@ impl<'a> LinkCollector<'a> {
         Self {
             joiner: Joiner::new(base, rules),
             page,
+            origin: page.origin(),
             scope,
             recent,
             joined: String::with_capacity(256),
@@ -147,6 +149,11 @@ impl<'a> LinkCollector<'a> {
             edges: PageEdges { source: page.key().low(), edges: Vec::new() },
             counts: LinkCounts::default(),
         }
+    }
+
+    /// About so many links are coming.
+    pub fn expect(&mut self, links: usize) {
+        self.edges.edges.reserve(links);
     }
 
     /// With a topic every sighting of a link counts, since another anchor may tell more.
@@ -182,7 +189,7 @@ impl<'a> LinkCollector<'a> {
         // The buffer moves into the URL type and back: no copy.
         let url = CanonUrl::from_canonical(std::mem::take(&mut self.joined));
         if is_edge {
-            let distance = link::distance(self.page, &url);
+            let distance = if self.is_at_home(&url) { 1 } else { link::distance(self.page, &url) };
             self.edges.edges.push(Edge::new(key, LinkAttributes { visibility, position, distance }));
         }
         if !follow {
@@ -205,6 +212,11 @@ impl<'a> LinkCollector<'a> {
             }
         }
         self.joined = url.into_string();
+    }
+
+    /// Whether the URL has the page's own origin. Most have, and nothing needs to be taken apart to see it.
+    fn is_at_home(&self, url: &CanonUrl) -> bool {
+        url.as_str().strip_prefix(self.origin).is_some_and(|path| path.starts_with('/'))
     }
 
     /// What was found, with the edges in order.

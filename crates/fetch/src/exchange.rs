@@ -16,12 +16,11 @@ use crate::{
     chunked::{ChunkedData, ChunkedReader},
     head::{self, Framing, HeadFacts},
     options::Limits,
+    spare::{FIRST_READ_BYTES, LARGEST_BYTES, Spare},
     stream::Stream,
     watch::Watch,
 };
 
-/// Room for the first read: most pages fit, and the allocator serves it without asking the kernel.
-const FIRST_READ_BYTES: usize = 32 * 1024;
 /// At least this much room for every further read.
 const NEXT_READ_BYTES: usize = 16 * 1024;
 /// An announced length is believed up to here; beyond, the buffer doubles as bytes arrive.
@@ -54,6 +53,7 @@ pub(crate) struct Progress {
 pub(crate) struct Exchange<'a, 'w> {
     pub stream: &'a mut Stream,
     pub limits: &'a Limits,
+    pub spare: &'a Spare,
     pub watch: &'a mut Watch<'w>,
     pub progress: &'a mut Progress,
 }
@@ -61,7 +61,8 @@ pub(crate) struct Exchange<'a, 'w> {
 impl Exchange<'_, '_> {
     pub async fn run(mut self, request_head: &[u8]) -> Result<Received, Failure> {
         self.send(request_head).await?;
-        let mut buffer = BytesMut::with_capacity(FIRST_READ_BYTES);
+        self.wait().await?;
+        let mut buffer = self.spare.take();
         let (facts, head_len) = self.read_head(&mut buffer).await?;
         match facts.framing {
             Framing::None => self.finish(facts, buffer, head_len, head_len),
@@ -85,6 +86,13 @@ impl Exchange<'_, '_> {
             })
             .await?;
         sent.map_err(|error| io_failure(&error))
+    }
+
+    /// Waits for the first bytes, so that no buffer lies idle meanwhile.
+    async fn wait(&mut self) -> Result<(), Failure> {
+        let Stream::Plain(stream) = &*self.stream else { return Ok(()) };
+        let ready = self.watch.guard(stream.readable()).await?;
+        ready.map_err(|error| io_failure(&error))
     }
 
     /// Reads once. Zero at the end of the stream.
@@ -221,8 +229,12 @@ impl Exchange<'_, '_> {
         // Bytes beyond the response were never asked for: whatever they are, the next request must not meet them.
         let reusable = facts.keep_alive && buffer.len() == end;
         // A small response does not hold on to a large buffer for as long as it lives.
-        let mut raw_body = if buffer.len() < buffer.capacity() / 4 {
-            Bytes::copy_from_slice(&buffer)
+        let much = buffer.capacity().clamp(FIRST_READ_BYTES, LARGEST_BYTES) == buffer.capacity();
+        let small = if much { FIRST_READ_BYTES } else { buffer.capacity() } / 4;
+        let mut raw_body = if buffer.len() < small {
+            let copy = Bytes::copy_from_slice(&buffer);
+            self.spare.put(buffer);
+            copy
         } else {
             buffer.freeze()
         };

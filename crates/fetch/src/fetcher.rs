@@ -27,6 +27,7 @@ use crate::{
     request::{CommonFields, Request},
     response::{Head, Response, Timing, Visit},
     shared::Shared,
+    spare::Spare,
     stream::Stream,
     watch::Watch,
 };
@@ -39,6 +40,7 @@ pub struct Fetcher {
     asker: Asker,
     pool: Pool,
     decoder: RefCell<Decoder>,
+    spare: Spare,
 }
 
 /// A fresh connection, by the protocol that the server chose.
@@ -63,6 +65,7 @@ impl Fetcher {
             asker: Asker::new(options.prefer_ipv6),
             pool: Pool::new(options.pool.clone(), Arc::clone(&shared.open)),
             decoder: RefCell::new(Decoder::new()),
+            spare: Spare::default(),
             shared,
             options,
         }
@@ -118,6 +121,15 @@ impl Fetcher {
             reused_connection: trace.reused_connection,
             resent: trace.resent,
             bytes_received: trace.progress.bytes_received,
+        }
+    }
+
+    /// Takes a visit back that nobody looks at any more, for the memory its response lies in.
+    pub fn reuse(&self, visit: Visit) {
+        let Ok(Response { head, raw_body, payload, body, .. }) = visit.result else { return };
+        drop((raw_body, payload, body));
+        if let Ok(buffer) = head.into_raw().try_into_mut() {
+            self.spare.put(buffer);
         }
     }
 
@@ -226,8 +238,13 @@ impl Fetcher {
         watch: &mut Watch<'_>,
         progress: &mut Progress,
     ) -> Result<Received, Failure> {
-        let exchange =
-            Exchange { stream: &mut connection.stream, limits: &self.options.limits, watch, progress };
+        let exchange = Exchange {
+            stream: &mut connection.stream,
+            limits: &self.options.limits,
+            spare: &self.spare,
+            watch,
+            progress,
+        };
         let received = exchange.run(head).await?;
         connection.served += 1;
         if received.reusable {

@@ -14,7 +14,7 @@
 //! | [`cidr`], [`guard`] | which addresses may be connected to |
 //! | [`overrides`], [`dns`], `asker` | from names to addresses |
 //! | `connect`, `pool`, `stream`, [`tls`] | connections |
-//! | `exchange`, `head`, `chunked`, `watch` | HTTP/1 over one connection |
+//! | `exchange`, `head`, `chunked`, `watch`, `spare` | HTTP/1 over one connection |
 //! | `http2`, `sessions` | HTTP/2, if it is switched on |
 //! | `decode` | content encodings |
 //! | [`http_date`] | dates in fields |
@@ -43,6 +43,7 @@ mod head;
 mod http2;
 mod pool;
 mod sessions;
+mod spare;
 mod stream;
 mod watch;
 

@@ -32,6 +32,10 @@ impl Head {
         &self.0
     }
 
+    pub(crate) fn into_raw(self) -> Bytes {
+        self.0
+    }
+
     /// All fields in order as (name, value); a folded value spans its lines.
     pub fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         head::fields(&self.0)

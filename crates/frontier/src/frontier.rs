@@ -209,6 +209,8 @@ pub struct Frontier {
     /// Paths of hosts in memory whose queries are counted.
     counted_paths: usize,
     schedule: Schedule,
+    /// Hosts whose requests ended lately, the last one last.
+    lately: Vec<HostIndex>,
     /// URLs that are leased, delayed, or finished but not yet committed.
     in_flight: HashMap<UrlKey, HostIndex>,
     /// Entries that wait for their next try, each under a number of its own.
@@ -275,6 +277,7 @@ impl Frontier {
             rest_from: None,
             counted_paths: 0,
             schedule: Schedule::default(),
+            lately: Vec::new(),
             in_flight: HashMap::default(),
             delayed: HashMap::default(),
             delays: 0,

@@ -137,6 +137,12 @@ impl Order {
         if self == Self::BestFirst { STEPS as u32 } else { 1 }
     }
 
+    /// Steps of priority by which a host may stand behind the best and still be asked before it, because it was asked last.
+    /// On-line importance is no more exact than that.
+    pub(crate) fn leeway(self) -> u32 {
+        if self == Self::BestFirst { STEPS as u32 / 2 } else { 0 }
+    }
+
     /// Whether the order lives on links that were met, and so needs every one of them.
     pub fn counts_links(self) -> bool {
         matches!(self, Self::BestFirst | Self::Backlink | Self::Pvalue)

@@ -66,9 +66,14 @@ impl Schedule {
         self.ready.push(Reverse((rank, host)));
     }
 
-    /// The ready host with the best rank.
-    pub fn pop_ready(&mut self) -> Option<HostIndex> {
-        self.ready.pop().map(|Reverse((_, host))| host)
+    /// The ready host with the best rank, and the rank it was given.
+    pub fn pop_ready(&mut self) -> Option<(Rank, HostIndex)> {
+        self.ready.pop().map(|Reverse(ready)| ready)
+    }
+
+    /// The same, and it stays.
+    pub fn peek_ready(&self) -> Option<(Rank, HostIndex)> {
+        self.ready.peek().map(|Reverse(ready)| *ready)
     }
 
     pub fn ready_len(&self) -> usize {
@@ -163,7 +168,8 @@ mod tests {
         let mut schedule = Schedule::default();
         schedule.push_ready(Rank { priority: 2, sequence: 1 }, 7);
         schedule.push_ready(Rank { priority: 1, sequence: 9 }, 8);
-        assert_eq!(schedule.pop_ready(), Some(8));
-        assert_eq!(schedule.pop_ready(), Some(7));
+        assert_eq!(schedule.peek_ready().map(|(_, host)| host), Some(8));
+        assert_eq!(schedule.pop_ready().map(|(_, host)| host), Some(8));
+        assert_eq!(schedule.pop_ready(), Some((Rank { priority: 2, sequence: 1 }, 7)));
     }
 }

@@ -29,6 +29,7 @@ pub enum Seen {
 #[derive(Debug)]
 struct Shard {
     slots: Table,
+    len: usize,
     taken: usize,
 }
 
@@ -41,7 +42,7 @@ pub struct SeenSet {
 
 impl SeenSet {
     pub fn new(budget_bytes: usize) -> Self {
-        let shard = || Shard { slots: Table::zeroed(FIRST_SLOTS), taken: 0 };
+        let shard = || Shard { slots: Table::zeroed(FIRST_SLOTS), len: FIRST_SLOTS, taken: 0 };
         Self { shards: (0..SHARDS).map(|_| shard()).collect(), budget_bytes, bytes: SHARDS * FIRST_SLOTS * 8 }
     }
 
@@ -71,18 +72,19 @@ impl SeenSet {
     pub fn insert_print(&mut self, print: u64) -> Seen {
         let print = if print == EMPTY { 1 } else { print };
         let shard_index = (print >> 58) as usize;
-        let slots = self.shards[shard_index].slots.len();
-        if self.shards[shard_index].taken * 8 >= slots * FULL_EIGHTHS {
+        let shard = &mut self.shards[shard_index];
+        let slots = shard.len;
+        if shard.taken * 8 >= slots * FULL_EIGHTHS {
             if self.bytes + slots * 8 <= self.budget_bytes {
-                self.shards[shard_index].grow_to(slots * 2);
+                shard.grow_to(slots * 2);
                 self.bytes += slots * 8;
-            } else if !self.shards[shard_index].holds(print) {
+            } else if !shard.holds(print) {
                 return Seen::Unknown;
             } else {
                 return Seen::Before;
             }
         }
-        if self.shards[shard_index].insert(print) { Seen::New } else { Seen::Before }
+        if shard.insert(print) { Seen::New } else { Seen::Before }
     }
 
     /// Brings the places of a few fingerprints into the processor's cache, all at once: tested one after the other in a
@@ -115,25 +117,16 @@ impl SeenSet {
 }
 
 impl Shard {
-    /// The slot that holds `print`, or the empty one where it would go. The table is never full, so the walk ends.
-    fn slot(&self, print: u64) -> usize {
-        let slots: &[u64] = &self.slots;
-        let mask = slots.len() - 1;
-        let mut at = print as usize & mask;
-        while slots[at] != EMPTY && slots[at] != print {
-            at = (at + 1) & mask;
-        }
-        at
-    }
-
     fn holds(&self, print: u64) -> bool {
-        self.slots[self.slot(print)] == print
+        let slots: &[u64] = &self.slots;
+        slots[slot(slots, print)] == print
     }
 
     fn insert(&mut self, print: u64) -> bool {
-        let at = self.slot(print);
-        let new = self.slots[at] == EMPTY;
-        self.slots[at] = print;
+        let slots: &mut [u64] = &mut self.slots;
+        let at = slot(slots, print);
+        let new = slots[at] == EMPTY;
+        slots[at] = print;
         self.taken += usize::from(new);
         new
     }
@@ -141,11 +134,23 @@ impl Shard {
     /// `slots` is a power of two, and more than there are.
     fn grow_to(&mut self, slots: usize) {
         let old = std::mem::replace(&mut self.slots, Table::zeroed(slots));
+        self.len = slots;
+        let slots: &mut [u64] = &mut self.slots;
         for print in old.iter().copied().filter(|&print| print != EMPTY) {
-            let at = self.slot(print);
-            self.slots[at] = print;
+            let at = slot(slots, print);
+            slots[at] = print;
         }
     }
+}
+
+/// The slot that holds `print`, or the empty one where it would go. The table is never full, so the walk ends.
+fn slot(slots: &[u64], print: u64) -> usize {
+    let mask = slots.len() - 1;
+    let mut at = print as usize & mask;
+    while slots[at] != EMPTY && slots[at] != print {
+        at = (at + 1) & mask;
+    }
+    at
 }
 
 #[cfg(test)]

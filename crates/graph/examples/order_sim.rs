@@ -1,6 +1,6 @@
 //! Crawl orders compared without a network: which one gathers the final PageRank soonest?
 //!
-//! `order_sim [--pages 200000] [--hosts 1000] [--seed 1] [--full] [--links 30-60] [--same-host 82]`
+//! `order_sim [--pages 200000] [--hosts 1000] [--seed 1] [--full] [--links 30-60] [--same-host 82] [--menu 5] [--thin 0]`
 //!
 //! Every order crawls the same synthetic web from the same seed, one page at a time, with all hosts ready at all times, and knows
 //! only what the pages fetched so far say. Links weigh alike. Prints the share of the final PageRank that is gathered after
@@ -279,7 +279,7 @@ impl<'w> Crawl<'w> {
 fn world() -> Result<World, String> {
     let mut arguments = std::env::args().skip(1);
     let (mut pages, mut hosts, mut seed, mut full) = (200_000, 1000, 1, false);
-    let (mut links, mut same_host) = (None, None);
+    let (mut links, mut same_host, mut menu, mut thin) = (None, None, None, 0);
     while let Some(name) = arguments.next() {
         if name == "--full" {
             full = true;
@@ -292,6 +292,8 @@ fn world() -> Result<World, String> {
             "--hosts" => hosts = number(&value)?,
             "--seed" => seed = u64::from(number(&value)?),
             "--same-host" => same_host = Some(number(&value)? as u8),
+            "--menu" => menu = Some(number(&value)?),
+            "--thin" => thin = number(&value)?.min(255) as u8,
             "--links" => {
                 let (least, most) = value.split_once('-').ok_or("--links wants two numbers, as in 30-60")?;
                 links = Some((number(least)?, number(most)?));
@@ -303,6 +305,8 @@ fn world() -> Result<World, String> {
         if full { WorldConfig::full(seed, hosts, pages) } else { WorldConfig::clean(seed, hosts, pages) };
     config.links = links.unwrap_or(config.links);
     config.same_host_percent = same_host.unwrap_or(config.same_host_percent);
+    config.menu = menu.unwrap_or(config.menu);
+    config.thin_pages = thin;
     Ok(World::new(config))
 }
 

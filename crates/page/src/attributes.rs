@@ -187,6 +187,28 @@ pub(crate) fn walk<'b>(
     }
 }
 
+/// As [`walk`] for a tag whose attributes say nothing: only the end is looked for. Most attributes are a name, `="` and a
+/// value up to the next quote; at anything else the walk goes on from a place between two attributes.
+#[inline(always)]
+pub(crate) fn step_over(bytes: &[u8], at: usize) -> Option<TagEnd> {
+    let mut i = at;
+    loop {
+        if bytes.get(i) == Some(&b'>') {
+            return Some(TagEnd { next: i + 1, self_closing: false });
+        }
+        // Outside values a quote means nothing: the first `=` or `>` does.
+        let Some(word) = swar::load(bytes, i) else { break };
+        let marks = swar::equal(word & LOW_BITS_OFF, b'<');
+        let mark = i + swar::first(marks);
+        let follows_name = mark > i && bytes.get(mark - 1).is_some_and(u8::is_ascii_alphanumeric);
+        if marks == 0 || !follows_name || bytes.get(mark..mark + 2) != Some(b"=\"") {
+            break;
+        }
+        i = swar::find_near(bytes, mark + 2, b'"')? + 1;
+    }
+    walk(bytes, i, |_, _| {})
+}
+
 /// The name at `at`, which is no white space, `/` or `>`.
 #[inline(always)]
 fn read_name(bytes: &[u8], at: usize) -> Name<'_> {
@@ -250,6 +272,37 @@ mod tests {
         assert_eq!(all(" a/b>").unwrap().0, pairs(&[("a", ""), ("b", "")]));
         assert_eq!(all(" a=\"1>"), None);
         assert_eq!(all(" a"), None);
+    }
+
+    #[test]
+    fn stepping_over_ends_where_walking_ends() {
+        let mut seed = 3u64;
+        for _ in 0..200_000 {
+            let mut tail = String::new();
+            for _ in 0..14 {
+                seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                let parts = [
+                    " ",
+                    "a",
+                    "id",
+                    "=",
+                    "=\"",
+                    "\"",
+                    "'",
+                    ">",
+                    "/",
+                    "<",
+                    "?",
+                    "b=\"c\"",
+                    "x=1",
+                    "é",
+                    "=",
+                    " id=\"a b\"",
+                ];
+                tail.push_str(parts[(seed >> 60) as usize]);
+            }
+            assert_eq!(step_over(tail.as_bytes(), 0), walk(tail.as_bytes(), 0, |_, _| {}), "{tail}");
+        }
     }
 
     #[test]

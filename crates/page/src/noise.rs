@@ -7,6 +7,7 @@
 
 use super::swar;
 use super::words::{self, NumberKind};
+use std::ops::Range;
 
 /// A line with more words than this is running text.
 const MAX_NOISE_WORDS: usize = 16;
@@ -83,7 +84,7 @@ pub fn mark_lines(text: &str, banners: &[(u32, u32)], mut line: impl FnMut(LineM
         }
         while banners.next_if(|b| b.1 as usize <= line_at).is_some() {}
         let inside = banners.peek().is_some_and(|b| (b.0 as usize) <= line_at);
-        line(std::mem::take(&mut state).finish(text.get(line_at..at - 1).unwrap_or(""), inside));
+        line(std::mem::take(&mut state).finish(text, line_at..at - 1, inside));
         line_at = at;
     }
 }
@@ -113,10 +114,10 @@ impl LineState {
         self.look |= has_digit | (hash == AGO);
     }
 
-    fn finish(self, line: &str, banner: bool) -> LineMark {
+    fn finish(self, text: &str, line: Range<usize>, banner: bool) -> LineMark {
         // Running text has its numbers masked and is never noise: no need to look closer.
         let close = self.look && self.count <= MAX_NOISE_WORDS;
-        let (shape, volatile) = if close { masked(line) } else { (self.shape, false) };
+        let (shape, volatile) = if close { masked(text, line) } else { (self.shape, false) };
         let flags = (u32::from(volatile) * VOLATILE) | (u32::from(banner) * BANNER);
         LineMark { shape: ((shape >> 32) as u32 & !(VOLATILE | BANNER)) | flags, words: self.words as u32 }
     }
@@ -134,14 +135,14 @@ const fn spread(word: u64) -> u64 {
 
 const AGO: u64 = spread(swar::pack(b"ago"));
 
-/// The shape of a line with numbers masked, and whether its numbers are noise.
-fn masked(line: &str) -> (u64, bool) {
+/// The shape of a line of a text with numbers masked, and whether its numbers are noise.
+fn masked(text: &str, line: Range<usize>) -> (u64, bool) {
     let mut shape = 0u64;
     let (mut numbers, mut dated, mut plain, mut keyword, mut all_known) = (0, 0, 0, false, true);
     let mut last_masked = false;
     let mut ago = false;
     let mut month = None;
-    for word in line.split_ascii_whitespace() {
+    for word in words::words_of(text, line.clone()) {
         let small = words::SmallWord::new(word);
         let kind = small.number_kind();
         ago |= small.is_ago();
@@ -162,8 +163,9 @@ fn masked(line: &str) -> (u64, bool) {
             NumberKind::Number => {
                 numbers += 1;
                 // A day or a year, if the line names a month.
-                let names_month =
-                    |month: &mut Option<bool>| *month.get_or_insert_with(|| words::names_month(line));
+                let names_month = |month: &mut Option<bool>| {
+                    *month.get_or_insert_with(|| words::names_month(text, line.clone()))
+                };
                 dated += usize::from(small.could_be_date_part() && names_month(&mut month));
             }
             NumberKind::Mixed => {

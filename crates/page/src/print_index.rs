@@ -3,8 +3,8 @@
 //! Of a page's minutiae the [`SKETCH`] smallest are kept. They are the same sample of what two pages share, so the share
 //! of common values estimates their resemblance. [`FEATURES`] of them lead to the page through an open-addressed table;
 //! those that lead to [`MAX_POSTINGS`] pages already say nothing (navigation, legal notes) and the next smallest take
-//! their place. Memory is fixed by the capacity: [`PrintIndex::BYTES_PER_PAGE`] per page. When full, the oldest page
-//! makes room. A look-up reads a few hundred entries, however many pages there are.
+//! their place. Memory grows with the pages up to what the capacity fixes, [`PrintIndex::BYTES_PER_PAGE`] per page. When
+//! full, the oldest page makes room. A look-up reads a few hundred entries, however many pages there are.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,11 @@ impl Shape {
 }
 /// Slots looked at for one minutia.
 const MAX_PROBES: usize = 128;
+/// Pages that the table has slots for at first; it doubles until it has them for all. A table no larger than needed stays
+/// in the processor's caches.
+const FIRST_PAGES: usize = 1024;
+/// Candidates remembered while looking for more, so that most are compared once; a power of two.
+const REMEMBERED: usize = 256;
 
 /// The prints of one page, for storage and for sending to the node that owns them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +101,8 @@ pub struct PrintIndex {
     slots: Vec<(u32, u32)>,
     /// The page that makes room next.
     oldest: usize,
+    /// A page has made room: slots may lead to pages that no longer hold their value.
+    replaced: bool,
     found: Vec<u32>,
 }
 
@@ -115,8 +122,9 @@ impl PrintIndex {
             capacity,
             ids: Vec::new(),
             sketches: Vec::new(),
-            slots: vec![(0, 0); capacity * shape.slots],
+            slots: vec![(0, 0); capacity.min(FIRST_PAGES) * shape.slots],
             oldest: 0,
+            replaced: false,
             found: Vec::new(),
         }
     }
@@ -145,24 +153,33 @@ impl PrintIndex {
 
     /// Adds a page, in place of the oldest if the index is full.
     pub fn insert(&mut self, print: &Print) {
+        self.insert_sketch(print.id, &print.sketch);
+    }
+
+    /// As [`insert`](Self::insert), the print's parts given one by one.
+    pub fn insert_sketch(&mut self, id: u64, sketch: &[u32]) {
         let page = if self.ids.len() < self.capacity {
-            self.ids.push(print.id);
+            self.ids.push(id);
             self.sketches.resize(self.ids.len() * self.shape.sketch, u32::MAX);
+            if self.ids.len() * self.shape.slots > self.slots.len() {
+                self.grow();
+            }
             self.ids.len() - 1
         } else {
             let page = self.oldest;
             self.oldest = (self.oldest + 1) % self.capacity;
-            self.ids[page] = print.id;
+            self.ids[page] = id;
+            self.replaced = true;
             page
         };
         let size = self.shape.sketch;
         let kept = &mut self.sketches[page * size..(page + 1) * size];
         kept.fill(u32::MAX);
-        for (to, &from) in kept.iter_mut().zip(&print.sketch) {
+        for (to, &from) in kept.iter_mut().zip(sketch) {
             *to = from;
         }
         let mut placed = 0;
-        for &value in print.sketch.iter().take(size) {
+        for &value in sketch.iter().take(size) {
             placed += usize::from(self.place(value, page));
             if placed == self.shape.features {
                 break;
@@ -172,28 +189,60 @@ impl PrintIndex {
 
     /// Pages whose estimated resemblance is at least `least`, best first, at most `most` of them.
     pub fn lookup(&mut self, print: &Print, least: f64, most: usize) -> Vec<Candidate> {
+        self.lookup_sketch(&print.sketch, least, most)
+    }
+
+    /// As [`lookup`](Self::lookup), for the sketch of a print.
+    pub fn lookup_sketch(&mut self, sketch: &[u32], least: f64, most: usize) -> Vec<Candidate> {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        for &value in print.sketch.iter().take(self.shape.sketch) {
-            self.follow(value, &mut found);
-            if found.len() >= self.shape.candidates {
+        // A page that many values lead to is mostly met again soon.
+        let mut met = [u32::MAX; REMEMBERED];
+        let mut leads = 0;
+        for &value in sketch.iter().take(self.shape.sketch) {
+            leads += self.follow(value, |page| {
+                let last = &mut met[page as usize % REMEMBERED];
+                if *last != page {
+                    *last = page;
+                    found.push(page);
+                }
+            });
+            if leads >= self.shape.candidates {
                 break;
             }
         }
-        found.sort_unstable();
-        found.dedup();
-        let mut candidates: Vec<Candidate> = found
-            .iter()
-            .map(|&page| Candidate {
-                id: self.ids[page as usize],
-                resemblance: resemblance(&print.sketch, self.sketch(page as usize), self.shape.sketch),
-            })
-            .filter(|c| c.resemblance >= least)
-            .collect();
-        candidates.sort_unstable_by(|a, b| b.resemblance.total_cmp(&a.resemblance).then(a.id.cmp(&b.id)));
-        candidates.truncate(most);
+        let size = self.shape.sketch;
+        let most_strangers = most_strangers(least, size);
+        let mut candidates = Vec::new();
+        for &page in &found {
+            let known = self.sketch(page as usize);
+            if let Some(resemblance) = resemblance(sketch, known, size, most_strangers)
+                && resemblance >= least
+            {
+                candidates.push((page, Candidate { id: self.ids[page as usize], resemblance }));
+            }
+        }
         self.found = found;
-        candidates
+        candidates.sort_unstable_by(|(a_page, a), (b_page, b)| {
+            b.resemblance.total_cmp(&a.resemblance).then(a.id.cmp(&b.id)).then(a_page.cmp(b_page))
+        });
+        candidates.dedup_by_key(|(page, _)| *page);
+        candidates.truncate(most);
+        candidates.into_iter().map(|(_, candidate)| candidate).collect()
+    }
+
+    /// Doubles the table. Only before it is full, so that every slot in use leads to a page that holds its value.
+    fn grow(&mut self) {
+        let most = self.capacity * self.shape.slots;
+        let slots = vec![(0, 0); (self.slots.len() * 2).min(most)];
+        let before = std::mem::replace(&mut self.slots, slots);
+        for slot in before.into_iter().filter(|slot| slot.1 != 0) {
+            let mut at = self.home(slot.0);
+            while self.slots[at].1 != 0 {
+                at = self.after(at);
+            }
+            self.slots[at] = slot;
+        }
     }
 
     fn sketch(&self, page: usize) -> &[u32] {
@@ -202,13 +251,17 @@ impl PrintIndex {
 
     /// A slot is alive while its page still holds the value: no entry needs to be deleted.
     fn is_alive(&self, (value, page): (u32, u32)) -> bool {
-        page.checked_sub(1).is_some_and(|p| self.sketch(p as usize).contains(&value))
+        page.checked_sub(1).is_some_and(|p| !self.replaced || self.sketch(p as usize).contains(&value))
     }
 
     /// Where the slots of a value begin. Sketches hold small values: turned so that all bits count.
     fn home(&self, value: u32) -> usize {
         let spread = u64::from(value).wrapping_mul(0xd6e8_feb8_6659_fd93);
         ((u128::from(spread) * self.slots.len() as u128) >> 64) as usize
+    }
+
+    fn after(&self, at: usize) -> usize {
+        if at + 1 == self.slots.len() { 0 } else { at + 1 }
     }
 
     /// Lets `value` lead to `page`, unless it leads to enough pages already.
@@ -233,7 +286,7 @@ impl PrintIndex {
             } else if free.is_none() && !self.is_alive(slot) {
                 free = Some(at);
             }
-            at = (at + 1) % self.slots.len();
+            at = self.after(at);
         }
         if let Some(at) = free {
             self.slots[at] = (value, page as u32 + 1);
@@ -241,24 +294,33 @@ impl PrintIndex {
         free.is_some()
     }
 
-    /// Adds the pages `value` leads to.
-    fn follow(&self, value: u32, found: &mut Vec<u32>) {
+    /// Calls `found` with the pages `value` leads to; says how many.
+    fn follow(&self, value: u32, mut found: impl FnMut(u32)) -> usize {
         let mut at = self.home(value);
+        let mut leads = 0;
         for _ in 0..MAX_PROBES.min(self.slots.len()) {
             let slot = self.slots[at];
             if slot.1 == 0 {
-                return;
+                break;
             }
             if slot.0 == value && self.is_alive(slot) {
-                found.push(slot.1 - 1);
+                found(slot.1 - 1);
+                leads += 1;
             }
-            at = (at + 1) % self.slots.len();
+            at = self.after(at);
         }
+        leads
     }
 }
 
-/// Estimated resemblance: common values among the smallest of both.
-fn resemblance(a: &[u32], b: &[u32], size: usize) -> f64 {
+/// Values of only one side that two sketches may have at most if their resemblance is to be `least`; none too few.
+fn most_strangers(least: f64, size: usize) -> usize {
+    ((1.0 - least) * size as f64).clamp(0.0, size as f64) as usize + 1
+}
+
+/// Estimated resemblance: common values among the smallest of both. None as soon as more than `most_strangers` are in one
+/// only: most pages that share a value share little else.
+fn resemblance(a: &[u32], b: &[u32], size: usize, most_strangers: usize) -> Option<f64> {
     let known = |s: &[u32]| s.iter().take_while(|&&v| v != u32::MAX).count();
     let (a, b) = (&a[..known(a)], &b[..known(b)]);
     let (mut i, mut j, mut common, mut seen) = (0, 0, 0u32, 0usize);
@@ -273,8 +335,11 @@ fn resemblance(a: &[u32], b: &[u32], size: usize) -> f64 {
         i += usize::from(x <= y);
         j += usize::from(y <= x);
         seen += 1;
+        if seen - common as usize > most_strangers {
+            return None;
+        }
     }
-    if seen == 0 { 0.0 } else { f64::from(common) / seen as f64 }
+    Some(if seen == 0 { 0.0 } else { f64::from(common) / seen as f64 })
 }
 
 #[cfg(test)]
@@ -337,6 +402,49 @@ mod tests {
             index.lookup(&Print::new(0, &page(id)), 0.95, 1).first().is_some_and(|c| c.id == id)
         });
         assert_eq!(right.count(), 2000);
+    }
+
+    #[test]
+    fn what_is_given_up_early_would_not_have_done() {
+        let mut seed = 5u64;
+        let mut early = 0;
+        for _ in 0..20_000 {
+            let mut sketch = |from: u64| {
+                let mut values: Vec<u32> = (0..SKETCH as u64)
+                    .map(|_| {
+                        seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(from);
+                        // Few different values, so that sketches share all shares of them.
+                        (seed >> 32) as u32 % (8 + (seed >> 58) as u32 * 4)
+                    })
+                    .collect();
+                values.sort_unstable();
+                values.dedup();
+                values
+            };
+            let (a, b) = (sketch(1), sketch(3));
+            for least in [0.0, 0.3, 0.5, 0.9, 1.0] {
+                let whole = resemblance(&a, &b, SKETCH, usize::MAX).filter(|&found| found >= least);
+                let found = resemblance(&a, &b, SKETCH, most_strangers(least, SKETCH));
+                early += u32::from(found.is_none());
+                assert_eq!(found.filter(|&found| found >= least), whole);
+            }
+        }
+        assert!(early > 1000);
+    }
+
+    #[test]
+    fn the_table_grows_with_the_pages() {
+        let mut index = PrintIndex::new(20 * FIRST_PAGES);
+        let pages = 5 * FIRST_PAGES as u64;
+        assert_eq!(index.slots.len(), FIRST_PAGES * SLOTS_PER_PAGE);
+        for id in 0..pages {
+            index.insert(&Print::new(id, &minutiae(id, 60)));
+        }
+        assert_eq!(index.slots.len(), 8 * FIRST_PAGES * SLOTS_PER_PAGE);
+        let mut finds = |id: u64| {
+            index.lookup(&Print::new(0, &minutiae(id, 60)), 0.9, 1).first().is_some_and(|c| c.id == id)
+        };
+        assert!((0..pages).all(&mut finds));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! tag, an attribute or text, but keeps no tree: elements act when their tags are met (see `elements`). It never
 //! fails: any string is a page. Work is linear in the source and no byte is decoded twice.
 
-use super::attributes::{Attributes, walk};
+use super::attributes::{Attributes, step_over, walk};
 use super::byte_class::{NAME_END, find, is};
 use super::custom_tags::CustomTags;
 use super::extract::{Extract, TagEvent, TagKind};
@@ -138,7 +138,7 @@ impl Pass<'_> {
         let (tag, name_end) = self.name(name_at);
         let flags = tag.map_or(0, TagId::flags);
         let end = if flags & ATTRS == 0 {
-            walk(self.bytes, name_end, |_, _| {})
+            step_over(self.bytes, name_end)
         } else {
             self.attributes.clear();
             walk(self.bytes, name_end, |name, value| self.attributes.note(name, value))

@@ -121,6 +121,11 @@ impl Judger {
 
     /// The signatures of `page`, which was scanned from `source`; `main` is its main content, if extracted.
     pub fn sign(&mut self, source: &str, page: &Extract, main: Option<&str>) -> Signatures {
+        self.sign_known(source, xxh3_64(source.as_bytes()), page, main)
+    }
+
+    /// As [`sign`](Self::sign), `body` being the xxh3 of `source`, for who knows it already.
+    pub fn sign_known(&mut self, source: &str, body: u64, page: &Extract, main: Option<&str>) -> Signatures {
         self.tree.build(page);
         banners::find(source, page, &self.tree, &mut self.banner_text, &mut self.banner_nodes);
         self.strings.fill(page);
@@ -137,7 +142,7 @@ impl Judger {
         let (links, images) = link_prints::of(page, &self.banner_text);
         Signatures {
             version: SIGNATURES_VERSION,
-            body: xxh3_64(source.as_bytes()),
+            body,
             tags: self.tree.nodes.len() as u32,
             tag_strings: self.strings.digest(),
             first: kept(&self.strings.first),

@@ -1,7 +1,8 @@
 //! Single words as noise suppression sees them: numbers, dates, tokens, names of months, words that go with counters.
 
-use foldhash::fast::FixedState;
-use std::collections::HashMap;
+use super::byte_class::{SPACE, is, skip};
+use super::swar;
+use std::ops::Range;
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -31,7 +32,35 @@ pub(crate) struct SmallWord {
     len: usize,
     cut: bool,
     meaning: u8,
+    has_digit: bool,
 }
+
+/// For each byte a one in the count of every kind it is of: digits, small letters, hexadecimal digits, what else stands in
+/// addresses. Eight bits for each: a word holds at most [`MAX_WORD`] bytes.
+static KINDS: [u32; 256] = {
+    let mut kinds = [0; 256];
+    let mut b = 0;
+    while b < 256 {
+        let byte = b as u8;
+        kinds[b] = (byte.is_ascii_digit() as u32)
+            | (byte.is_ascii_lowercase() as u32) << 8
+            | (matches!(byte, b'0'..=b'9' | b'a'..=b'f') as u32) << 16
+            | (matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-') as u32) << 24;
+        b += 1;
+    }
+    kinds
+};
+
+/// Punctuation that is no part of a word at its ends.
+static LOOSE: [bool; 256] = {
+    let mut loose = [false; 256];
+    let mut b = 0;
+    while b < 256 {
+        loose[b] = (b as u8).is_ascii_punctuation() && !matches!(b as u8, b'(' | b')' | b'%');
+        b += 1;
+    }
+    loose
+};
 
 /// A month, a day of the week, half of the day, a unit of time.
 const TIME: u8 = 1;
@@ -42,10 +71,58 @@ const COUNTER: u8 = 4;
 const DATED: u8 = 8;
 const AGO: u8 = 16;
 
-/// The words that mean something, by their bytes.
-static MEANINGS: LazyLock<HashMap<&'static [u8], u8, FixedState>> = LazyLock::new(|| {
-    let mut meanings: HashMap<&[u8], u8, FixedState> = HashMap::default();
-    let mut add = |word: &'static str, meaning: u8| *meanings.entry(word.as_bytes()).or_default() |= meaning;
+/// Slots for the words that mean something, four times as many as there are.
+const SLOTS: usize = 512;
+
+/// The words that mean something, packed into numbers. A word lies in the slot that its number leads to or in the next
+/// that was free; the first free one ends the search.
+struct Meanings([(u128, u8); SLOTS]);
+
+impl Meanings {
+    #[inline(always)]
+    fn home(word: u128) -> usize {
+        let mixed = (word as u64 ^ ((word >> 64) as u64).rotate_left(23)).wrapping_mul(0x9fb2_1c65_1e98_df25);
+        (mixed >> 55) as usize % SLOTS
+    }
+
+    fn add(&mut self, word: u128, meaning: u8) {
+        let mut at = Self::home(word);
+        while self.0[at].0 != 0 && self.0[at].0 != word {
+            at = (at + 1) % SLOTS;
+        }
+        self.0[at] = (word, self.0[at].1 | meaning);
+    }
+
+    #[inline(always)]
+    fn of(&self, word: u128) -> u8 {
+        let mut at = Self::home(word);
+        loop {
+            let (known, meaning) = self.0[at];
+            if known == word {
+                return meaning;
+            }
+            if known == 0 {
+                return 0;
+            }
+            at = (at + 1) % SLOTS;
+        }
+    }
+}
+
+/// A word of up to [`LONGEST_MEANT`] bytes as a number, its length included; zero for the empty one.
+#[inline(always)]
+fn packed(bytes: &[u8; MAX_WORD], len: usize) -> u128 {
+    let start = bytes.first_chunk::<16>().map_or(0, |chunk| u128::from_le_bytes(*chunk));
+    start | (len as u128) << 120
+}
+
+static MEANINGS: LazyLock<Meanings> = LazyLock::new(|| {
+    let mut meanings = Meanings([(0, 0); SLOTS]);
+    let mut add = |word: &'static str, meaning: u8| {
+        let mut bytes = [0; MAX_WORD];
+        bytes[..word.len()].copy_from_slice(word.as_bytes());
+        meanings.add(packed(&bytes, word.len()), meaning);
+    };
     MONTHS.iter().chain(&LONG_MONTHS).chain(&["sept"]).for_each(|word| add(word, TIME | MONTH));
     // Days are cut to any length from three letters on.
     DAYS.iter().for_each(|day| (3..=day.len()).for_each(|len| add(&day[..len], TIME)));
@@ -125,9 +202,10 @@ const DATE_WORDS: [&str; 21] = [
 ];
 
 impl SmallWord {
+    #[inline]
     pub fn new(word: &str) -> Self {
         let mut trimmed = word.as_bytes();
-        let loose = |b: u8| b.is_ascii_punctuation() && !matches!(b, b'(' | b')' | b'%');
+        let loose = |b: u8| LOOSE[usize::from(b)];
         while let [first, rest @ ..] = trimmed
             && loose(*first)
         {
@@ -144,14 +222,16 @@ impl SmallWord {
         }
         let mut bytes = [0; MAX_WORD];
         let len = trimmed.len().min(MAX_WORD);
-        for (to, from) in bytes.iter_mut().zip(trimmed) {
-            *to = from.to_ascii_lowercase();
+        if let (Some(to), Some(from)) = (bytes.get_mut(..len), trimmed.get(..len)) {
+            to.copy_from_slice(from);
         }
-        let meaning = match bytes.get(..len) {
-            Some(text) if len <= LONGEST_MEANT => MEANINGS.get(text).copied().unwrap_or(0),
-            _ => 0,
-        };
-        Self { bytes, len, cut: trimmed.len() > MAX_WORD, meaning }
+        // All of the array at once, without a branch per byte.
+        bytes.make_ascii_lowercase();
+        let has_digit = bytes.iter().fold(false, |any, b| any | b.is_ascii_digit());
+        // No word that means something has a digit.
+        let can_mean = len <= LONGEST_MEANT && !has_digit;
+        let meaning = if can_mean { MEANINGS.of(packed(&bytes, len)) } else { 0 };
+        Self { bytes, len, cut: trimmed.len() > MAX_WORD, meaning, has_digit }
     }
 
     fn text(&self) -> &[u8] {
@@ -183,17 +263,12 @@ impl SmallWord {
     }
 
     pub fn number_kind(&self) -> NumberKind {
-        let text = self.text();
-        let (mut digits, mut letters, mut hexes, mut safe) = (0, 0, 0, 0);
-        for &b in text {
-            digits += usize::from(b.is_ascii_digit());
-            letters += usize::from(b.is_ascii_lowercase());
-            hexes += usize::from(matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-            safe += usize::from(matches!(b, b'+' | b'/' | b'=' | b'_' | b'-'));
-        }
-        if digits == 0 {
+        if !self.has_digit {
             return NumberKind::None;
         }
+        let text = self.text();
+        let kinds: u32 = text.iter().map(|&b| KINDS[usize::from(b)]).sum();
+        let [digits, letters, hexes, safe] = kinds.to_le_bytes().map(usize::from);
         let hex = hexes == text.len();
         let url_safe = digits + letters + safe == text.len();
         if self.is_date() {
@@ -262,6 +337,61 @@ impl SmallWord {
 }
 
 /// Whether a line names a month.
-pub(crate) fn names_month(line: &str) -> bool {
-    line.split_ascii_whitespace().any(|w| SmallWord::new(w).meaning & MONTH != 0)
+pub(crate) fn names_month(text: &str, line: Range<usize>) -> bool {
+    words_of(text, line).any(|w| SmallWord::new(w).meaning & MONTH != 0)
+}
+
+/// What stands between white space in the part `line` of a text. The whole text is given so that eight bytes can be looked
+/// at beyond the end of the line.
+pub(crate) fn words_of(text: &str, line: Range<usize>) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let end = line.end.min(bytes.len());
+    let mut at = line.start;
+    std::iter::from_fn(move || {
+        at = skip(bytes, at, SPACE);
+        let start = at;
+        if start >= end {
+            return None;
+        }
+        at = word_end(bytes, start).min(end);
+        text.get(start..at)
+    })
+}
+
+fn word_end(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    loop {
+        let word = swar::load(bytes, at).unwrap_or_else(|| swar::tail(bytes, at));
+        let stop = swar::first(swar::below(word, 0x21));
+        at += stop;
+        if stop < 8 {
+            match bytes.get(at) {
+                // Other control characters are parts of words.
+                Some(&b) if !is(b, SPACE) => at += 1,
+                Some(_) => return at,
+                None => return bytes.len(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_cut_at_white_space_alone() {
+        let mut seed = 9u64;
+        for _ in 0..20_000 {
+            let mut text = String::new();
+            for _ in 0..20 {
+                seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                text.push_str([" ", "a", "\n", "\u{1}", "word", "é", "\t", "12"][(seed >> 61) as usize]);
+            }
+            let start = text.floor_char_boundary((seed >> 40) as usize % text.len());
+            let end = text.floor_char_boundary(start + (seed >> 20) as usize % (text.len() - start));
+            let expected: Vec<&str> = text[start..end].split_ascii_whitespace().collect();
+            assert_eq!(words_of(&text, start..end).collect::<Vec<_>>(), expected, "{text:?}");
+        }
+    }
 }

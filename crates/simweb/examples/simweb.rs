@@ -1,6 +1,7 @@
 //! Serves a world from the command line, until standard input closes or a signal ends it.
 //!
-//! `simweb --seed 1 --hosts 100 --pages 10000 --port 0 [--full] [--same-host PERCENT] [--threads 1] [--time-ms 0] [--ledger FILE] [--truth FILE]
+//! `simweb --seed 1 --hosts 100 --pages 10000 --port 0 [--full] [--same-host PERCENT] [--links 30-60] [--menu 5] [--thin 0]
+//! [--threads 1] [--time-ms 0] [--ledger FILE] [--truth FILE]
 //! [--spread uniform|uniform-rate|power-law --change-ms MIN,MAX] [--life-ms FROM,UNTIL]`
 //!
 //! Prints one line with the address, then one with the first seed. A line `time MS` on standard input sets the clock, a
@@ -35,6 +36,7 @@ fn options() -> Result<Options, String> {
         truth: None,
     };
     let (mut latency_ms, mut same_host) = (0, 82);
+    let (mut links, mut menu, mut thin) = (None, None, 0);
     let (mut spread, mut change, mut life) = (String::from("power-law"), None, None);
     while let Some(name) = arguments.next() {
         if name == "--full" {
@@ -52,6 +54,9 @@ fn options() -> Result<Options, String> {
             "--time-ms" => rest.time_ms = number()?,
             "--latency-ms" => latency_ms = number()?,
             "--same-host" => same_host = number()?.min(100) as u8,
+            "--links" => links = Some(pair(&name, &value)?),
+            "--menu" => menu = Some(number()? as u32),
+            "--thin" => thin = number()?.min(255) as u8,
             "--spread" => spread = value,
             "--change-ms" => change = Some(pair(&name, &value)?),
             "--life-ms" => life = Some(pair(&name, &value)?),
@@ -64,6 +69,11 @@ fn options() -> Result<Options, String> {
         if full { WorldConfig::full(seed, hosts, pages) } else { WorldConfig::clean(seed, hosts, pages) };
     rest.config.latency_ms = latency_ms;
     rest.config.same_host_percent = same_host;
+    if let Some((least, most)) = links {
+        rest.config.links = (least as u32, most as u32);
+    }
+    rest.config.menu = menu.unwrap_or(rest.config.menu);
+    rest.config.thin_pages = thin;
     if let Some((min_ms, max_ms)) = change {
         let spread = match spread.as_str() {
             "uniform" => RateSpread::Uniform { min_ms, max_ms },
@@ -80,7 +90,8 @@ fn options() -> Result<Options, String> {
 }
 
 fn pair(name: &str, value: &str) -> Result<(u64, u64), String> {
-    let (low, high) = value.split_once(',').ok_or_else(|| format!("{name} {value}: needs two numbers"))?;
+    let (low, high) =
+        value.split_once([',', '-']).ok_or_else(|| format!("{name} {value}: needs two numbers"))?;
     let number = |text: &str| text.parse::<u64>().map_err(|e| format!("{name} {text}: {e}"));
     Ok((number(low)?, number(high)?))
 }

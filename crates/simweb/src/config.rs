@@ -170,7 +170,7 @@ pub struct WorldConfig {
     pub seed: u64,
     /// Regular hosts, mirrors included; fault hosts come on top.
     pub hosts: u32,
-    /// Regular pages, approximately.
+    /// Regular pages, approximately; thin ones are among them.
     pub pages: u32,
     /// The port written into URLs; `None` leaves it out.
     pub authority_port: Option<u16>,
@@ -184,6 +184,10 @@ pub struct WorldConfig {
     pub same_host_percent: u8,
     /// Fewest and most links of a page on a host that has enough pages.
     pub links: (u32, u32),
+    /// Pages of a host, beside the front page, that every page of the host links to.
+    pub menu: u32,
+    /// Thin pages of each article: print views, forms to reply and the like. At most as many as there are kinds of them, 8.
+    pub thin_pages: u8,
     /// Median number of paragraphs; the spread around it is log-normal in shape.
     pub paragraphs: u32,
     /// `Crawl-delay` in the robots files that carry one.
@@ -211,6 +215,8 @@ impl WorldConfig {
             faults: FaultConfig::default(),
             same_host_percent: 82,
             links: (30, 60),
+            menu: 5,
+            thin_pages: 0,
             paragraphs: 5,
             crawl_delay_s: 1,
             latency_ms: 0,

@@ -3,7 +3,8 @@
 //! Promise: everything about a host follows from the configuration; a host costs some hundred bytes, a page none.
 
 use crate::config::WorldConfig;
-use crate::kind::{Charset, CharsetPlace, Coding, Fault, RobotsKind};
+use crate::html::put;
+use crate::kind::{Charset, CharsetPlace, Coding, Fault, RobotsKind, ThinKind};
 use crate::rng::{Rng, below, mix};
 use crate::words::{Lang, TOPICS};
 
@@ -79,6 +80,20 @@ impl Host {
         (self.pages.saturating_sub(1)).div_ceil(BRANCH)
     }
 
+    /// Declares the character encoding in the head of a page, if that is where the host does so.
+    pub(crate) fn put_charset(&self, out: &mut Vec<u8>) {
+        if !matches!(self.charset_place, CharsetPlace::Meta | CharsetPlace::Both) {
+            return;
+        }
+        if self.charset == Charset::Utf8 {
+            put(out, "<meta charset=\"utf-8\">\n");
+        } else {
+            put(out, "<meta http-equiv=\"Content-Type\" content=\"text/html; charset=");
+            put(out, self.charset.slug());
+            put(out, "\">\n");
+        }
+    }
+
     #[inline]
     pub(crate) fn spread(&self, rank: u32) -> u32 {
         if self.pages <= 1 {
@@ -151,9 +166,11 @@ fn sizes(config: &WorldConfig, count: u32) -> Vec<u32> {
     order.sort_unstable_by_key(|&i| if i == 0 { 0 } else { mix(config.seed ^ 0x512E, u64::from(i)) | 1 });
     let weight = |rank: u32| 1.0 / f64::from(rank + 3).powf(0.85);
     let total: f64 = (0..count).map(weight).sum();
+    let thin = usize::from(config.thin_pages).min(ThinKind::ALL.len());
+    let pages = f64::from(config.pages) / (1 + thin) as f64;
     let mut sizes = vec![1; count as usize];
     for (rank, &host) in order.iter().enumerate() {
-        let share = weight(rank as u32) / total * f64::from(config.pages);
+        let share = weight(rank as u32) / total * pages;
         sizes[host as usize] = (share.round() as u32).max(1);
     }
     sizes

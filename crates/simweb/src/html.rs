@@ -8,7 +8,7 @@ mod body;
 use crate::change::{ChangeSize, PageState};
 use crate::date::{EPOCH_S, put_iso};
 use crate::host::{Host, HostId, PageId};
-use crate::kind::{ChangeKind, Charset, CharsetPlace, NearClass, PageKind};
+use crate::kind::{ChangeKind, NearClass, PageKind};
 use crate::links::{HrefContext, Link};
 use crate::node::{IMAGES, Node};
 use crate::rng::{below, mix};
@@ -119,7 +119,7 @@ impl World {
     }
 
     /// The title of a page, as its own head and the anchors of links to it show it.
-    fn put_title(&self, out: &mut Vec<u8>, lexicon: &Lexicon, page: PageId) {
+    pub(crate) fn put_title(&self, out: &mut Vec<u8>, lexicon: &Lexicon, page: PageId) {
         let key = self.page_key(page);
         lexicon.phrase(out, mix(key, 0x717E), 2 + (key & 3) as u32);
     }
@@ -139,15 +139,7 @@ impl Article<'_> {
         put(out, "<!DOCTYPE html>\n<html lang=\"");
         put(out, host.lang.code());
         put(out, "\">\n<head>\n");
-        if matches!(host.charset_place, CharsetPlace::Meta | CharsetPlace::Both) {
-            if host.charset == Charset::Utf8 {
-                put(out, "<meta charset=\"utf-8\">\n");
-            } else {
-                put(out, "<meta http-equiv=\"Content-Type\" content=\"text/html; charset=");
-                put(out, host.charset.slug());
-                put(out, "\">\n");
-            }
-        }
+        host.put_charset(out);
         put(out, "<title>");
         self.world.put_title(out, self.lexicon, content);
         put(out, "</title>\n");

@@ -154,6 +154,20 @@ vocabulary! {
 }
 
 vocabulary! {
+    /// What an article has beside itself; see the module on thin pages.
+    ThinKind {
+        Print = "print",
+        Reply = "reply",
+        Revisions = "revisions",
+        Share = "share",
+        Cite = "cite",
+        Source = "source",
+        Talk = "talk",
+        Report = "report",
+    }
+}
+
+vocabulary! {
     /// How a page may change over time.
     ChangeKind {
         /// Never.

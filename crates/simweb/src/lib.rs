@@ -36,6 +36,7 @@ mod rng;
 mod robots;
 mod server;
 mod sitemap;
+mod thin;
 mod trap;
 mod truth;
 mod words;
@@ -50,7 +51,7 @@ pub use host::{Host, HostId, HostRole, PageId};
 pub use image::put_png;
 pub use kind::{
     ChangeKind, Charset, CharsetPlace, Coding, Fault, NearClass, PageKind, RedirectShape, RobotsKind,
-    TrapKind,
+    ThinKind, TrapKind,
 };
 pub use ledger::{Entry, Ledger};
 pub use life::{Fate, LifeConfig, Presence};

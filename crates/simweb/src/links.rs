@@ -16,6 +16,8 @@ pub enum Role {
     Body,
     Aside,
     Footer,
+    /// At the foot of the article: its thin pages.
+    Tools,
 }
 
 /// A link of a page.
@@ -30,7 +32,6 @@ pub struct Link {
     pub(crate) bits: u64,
 }
 
-const NAV_PAGES: u32 = 5;
 const ASIDE_LINKS: usize = 8;
 
 impl World {
@@ -47,6 +48,7 @@ impl World {
                 link.target = match link.target {
                     Node::Page(_) => Node::Page(self.page(shown, link.index)),
                     Node::Missing { number, .. } => Node::Missing { host: shown, number },
+                    Node::Thin { kind, .. } => Node::Thin { page: self.page(shown, link.index), kind },
                     other => other,
                 };
             }
@@ -69,7 +71,7 @@ impl World {
             index,
             bits,
         };
-        for i in 0..=NAV_PAGES.min(host.pages - 1) {
+        for i in 0..=self.config.menu.min(host.pages - 1) {
             links.push(to(home, host, i, Role::Nav, rng.word()));
         }
         if index > 0 && index < host.pages {
@@ -121,6 +123,7 @@ impl World {
             }
             links.push(link);
         }
+        self.plan_thin(content, links);
     }
 
     /// What only a root page has: the hosts below it, and the doors of its traps.
@@ -231,7 +234,7 @@ impl World {
         }
     }
 
-    fn put_link_path(&self, out: &mut Vec<u8>, link: &Link) {
+    pub(crate) fn put_link_path(&self, out: &mut Vec<u8>, link: &Link) {
         match link.target {
             Node::Page(_) => {
                 let start = out.len();

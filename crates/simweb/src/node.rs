@@ -7,7 +7,7 @@ mod resolve;
 pub(crate) use resolve::bare_host;
 
 use crate::host::{Host, HostId, HostRole, PageId};
-use crate::kind::{PageKind, TrapKind};
+use crate::kind::{PageKind, ThinKind, TrapKind};
 use crate::rng::{below, mix};
 use crate::world::World;
 
@@ -31,6 +31,11 @@ pub enum Node {
     Image {
         page: PageId,
         slot: u8,
+    },
+    /// What an article has beside itself.
+    Thin {
+        page: PageId,
+        kind: ThinKind,
     },
     /// An address that links name but that never existed: 404.
     Missing {
@@ -107,9 +112,11 @@ impl World {
 
     pub fn host_of(&self, node: Node) -> HostId {
         match node {
-            Node::Page(page) | Node::Moved(page) | Node::Hop { page, .. } | Node::Image { page, .. } => {
-                self.locate(page).0
-            }
+            Node::Page(page)
+            | Node::Moved(page)
+            | Node::Hop { page, .. }
+            | Node::Image { page, .. }
+            | Node::Thin { page, .. } => self.locate(page).0,
             Node::Missing { host, .. }
             | Node::Robots(host)
             | Node::RobotsMoved(host)
@@ -145,6 +152,12 @@ impl World {
                 out.push(b'-');
                 put_number(out, u64::from(slot));
                 out.extend_from_slice(b".png");
+            }
+            Node::Thin { page, kind } => {
+                out.push(b'/');
+                out.extend_from_slice(kind.slug().as_bytes());
+                out.push(b'/');
+                put_number(out, u64::from(self.locate(page).1));
             }
             Node::Missing { number, .. } => {
                 out.extend_from_slice(b"/lost/");

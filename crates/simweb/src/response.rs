@@ -168,6 +168,7 @@ impl World {
                 let extra = validators(Some(tag), Some(changed));
                 self.finish(request, 200, "image/png", &extra, scratch, out)
             }
+            Node::Thin { page, kind } => self.thin_reply(request, page, kind, scratch, out),
             Node::Missing { .. } => self.error_page(request, 404, scratch, out),
             Node::Robots(_) => match host.robots {
                 RobotsKind::Missing => self.error_page(request, 404, scratch, out),

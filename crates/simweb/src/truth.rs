@@ -130,6 +130,7 @@ impl World {
                 _ => Expect::NotFound,
             },
             Node::Image { .. } => Expect::Image,
+            Node::Thin { .. } => Expect::Page,
             _ => Expect::NotFound,
         }
     }
@@ -169,10 +170,18 @@ impl Search<'_> {
         let mut links = Vec::new();
         while let Some(at) = self.queue.pop_front() {
             let entry = self.entries[at as usize];
-            if let Expect::Redirect { to, .. } = entry.expect {
-                self.find(to, entry.depth + u32::from(self.options.redirects_add_depth));
-            } else if let (Expect::Page, Node::Page(page) | Node::Moved(page)) = (entry.expect, entry.node) {
-                self.follow(page, entry.depth, &mut links);
+            match (entry.expect, entry.node) {
+                (Expect::Redirect { to, .. }, _) => {
+                    self.find(to, entry.depth + u32::from(self.options.redirects_add_depth));
+                }
+                (Expect::Page, Node::Page(page) | Node::Moved(page)) => {
+                    self.follow(page, entry.depth, &mut links);
+                }
+                (Expect::Page, Node::Thin { page, .. }) => {
+                    self.world.thin_links(page, &mut links);
+                    links.iter().for_each(|link| self.find(link.target, entry.depth + 1));
+                }
+                _ => {}
             }
         }
     }
@@ -276,7 +285,7 @@ impl Truth<'_> {
         self.disallowed().map(|e| self.url(e))
     }
 
-    /// Groups of two or more fetchable pages with the same bytes, mirrors included.
+    /// Groups of two or more fetchable pages with the same bytes, mirrors included; thin pages are left out.
     pub fn duplicate_groups(&self) -> Vec<Vec<PageId>> {
         let mut groups: HashMap<PageId, Vec<PageId>> = HashMap::new();
         for entry in self.fetchable() {
@@ -341,6 +350,10 @@ impl Truth<'_> {
                     for link in links.iter().filter(|l| !(self.obey_nofollow && l.nofollow)) {
                         give(from as u32, link.target);
                     }
+                }
+                (Expect::Page, Node::Thin { page, .. }) => {
+                    self.world.thin_links(page, &mut links);
+                    links.iter().for_each(|link| give(from as u32, link.target));
                 }
                 _ => {}
             }

@@ -162,6 +162,7 @@ impl Frontier {
         self.track(index, key, rank);
         self.touch(index);
         self.settle(index, now);
+        self.improve(index, rank);
         Ok(())
     }
 

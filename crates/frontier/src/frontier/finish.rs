@@ -12,6 +12,9 @@ use crate::schedule::{Alarm, HostIndex};
 /// Entries waiting for their next try; beyond, a try that failed stands.
 const MAX_DELAYED: usize = 100_000;
 
+/// Hosts whose requests ended since the last lease, as far as they are remembered.
+const MAX_LATELY: usize = 1024;
+
 /// The clock is read in whole milliseconds, rounded down: without this a pause could be up to one too short.
 const ROUNDING_MS: u64 = 1;
 
@@ -204,6 +207,9 @@ impl Frontier {
             host.place = Place::Idle;
         }
         self.settle(index, now);
+        if self.options.order.leeway() > 0 && self.lately.len() < MAX_LATELY {
+            self.lately.push(index);
+        }
     }
 
     /// The entry leaves the queue with an outcome that stands.

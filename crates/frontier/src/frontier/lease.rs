@@ -36,14 +36,10 @@ impl Frontier {
         self.bring_in(now)?;
         self.cut_short = false;
         let enough = dropped.len().saturating_add(MAX_DROPS_PER_LEASE);
-        while let Some(index) = self.schedule.pop_ready() {
+        while let Some(index) = self.next_ready() {
             let Some(host) = self.hosts.get_mut(index) else {
                 continue;
             };
-            if host.place != Place::Ready {
-                // A host whose queue improved stands among the ready twice; it was served already.
-                continue;
-            }
             if let Some(partitions) = &mut self.partitions {
                 match partitions.get_mut(&host.slot.partition) {
                     Some(open) if open.leasing => {}
@@ -86,6 +82,34 @@ impl Frontier {
             }
         }
         Ok(None)
+    }
+
+    /// The ready host with the best rank; or, where the order leaves it a choice, the one asked last among those that are
+    /// nearly as good. Its connection and its rows in the store are still at hand.
+    fn next_ready(&mut self) -> Option<HostIndex> {
+        loop {
+            let (rank, index) = self.schedule.peek_ready()?;
+            if !self.stands_ready(index, Some(rank)) {
+                // A host whose queue improved stands among the ready twice, and so does one that was served ahead of its rank.
+                self.schedule.pop_ready();
+                continue;
+            }
+            let worst = rank.priority.saturating_add(self.options.order.leeway());
+            while let Some(lately) = self.lately.pop() {
+                let nearly = self.hosts.get(lately).is_some_and(|host| host.ready_rank.priority <= worst);
+                if nearly && self.stands_ready(lately, None) {
+                    return Some(lately);
+                }
+            }
+            self.schedule.pop_ready();
+            return Some(index);
+        }
+    }
+
+    /// Whether a host is among the ready, and with this rank.
+    fn stands_ready(&self, index: HostIndex, rank: Option<Rank>) -> bool {
+        let host = self.hosts.get(index);
+        host.is_some_and(|host| host.place == Place::Ready && rank.is_none_or(|rank| rank == host.ready_rank))
     }
 
     fn ring_alarms(&mut self, now: UnixMs) {

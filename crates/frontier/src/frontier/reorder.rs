@@ -98,12 +98,19 @@ impl Frontier {
         }
         host.queue.stand(new, entry);
         self.entries_in_memory += 1;
-        let best = host.best_rank(order);
-        if host.place == Place::Ready && best < host.ready_rank {
+        self.improve(index, new);
+        Ok(true)
+    }
+
+    /// A URL of a host came to stand at `rank`: if the host is among the ready and this is better than what it stands there for,
+    /// it moves ahead.
+    pub(super) fn improve(&mut self, index: HostIndex, rank: Rank) {
+        let Some(host) = self.hosts.get_mut(index).filter(|host| host.place == Place::Ready) else { return };
+        let best = self.options.order.among_hosts(rank, host.accepted, host.fetched);
+        if best < host.ready_rank {
             host.ready_rank = best;
             self.schedule.push_ready(best, index);
         }
-        Ok(true)
     }
 
     /// Gives an entry that is not in memory another place on disk.

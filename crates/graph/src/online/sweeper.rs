@@ -32,9 +32,13 @@ impl Sweeper {
     ) -> Result<usize, EdgeLogError> {
         let mut spent = 0;
         for _ in 0..pages {
-            if !self.reader.next_into(&mut self.page)? {
+            // Most have nothing to hand on: their links are not even read.
+            if !self.reader.next_if(&mut self.page, |source| online.is_worth_sweeping(source))? {
                 self.reader.rewind()?;
                 break;
+            }
+            if self.page.edges.is_empty() {
+                continue;
             }
             let weighting = self.weighting;
             let targets = self.page.edges.iter().map(|edge| (edge.target, weighting.of(edge.attributes)));

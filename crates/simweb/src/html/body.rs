@@ -29,6 +29,14 @@ impl Article<'_> {
         put_day(out, self.published());
         put(out, "</time></p>\n");
         self.paragraph_run(out, content, links);
+        if links.iter().any(|l| l.role == Role::Tools) {
+            put(out, "<p class=\"tools\">");
+            for link in links.iter().filter(|l| l.role == Role::Tools) {
+                self.anchor(out, link);
+                out.push(b' ');
+            }
+            put(out, "</p>\n");
+        }
         put(out, "</article>\n<aside>\n<h2>");
         self.lexicon.phrase(out, mix(self.host.seed, 0xA51D), 2);
         put(out, "</h2>\n<ul>\n");

@@ -92,6 +92,7 @@ impl World {
             _ if self.trap_at(host, target).is_some() => {
                 Node::Trap { host, kind: self.trap_at(host, target)? }
             }
+            _ if let Some(node) = self.thin_at(host, target) => node,
             _ if target.get(1..).is_some_and(|rest| rest.starts_with(MOVED_PREFIX)) => {
                 let (index, _) = last_number(target)?;
                 if index >= self.host(host).total() {

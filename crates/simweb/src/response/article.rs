@@ -7,7 +7,7 @@ use crate::coding;
 use crate::date::{EPOCH_S, put_http, read_http};
 use crate::host::PageId;
 use crate::html::put;
-use crate::kind::{ChangeKind, CharsetPlace, PageKind};
+use crate::kind::{ChangeKind, CharsetPlace, PageKind, ThinKind};
 use crate::life::Presence;
 use crate::links::put_hex;
 use crate::rng::mix;
@@ -36,17 +36,47 @@ impl World {
             return reply;
         }
         self.put_article(&mut scratch.body, page, kind, t_ms, &mut scratch.links);
-        // A copy must be a copy in its bytes: the charset is that of the content's host.
-        let home = self.host(self.locate(self.content_of(page)).0);
-        coding::encode_charset(home.charset, scratch);
         let mut extra = validators(tag, changed);
         if kind == PageKind::RobotsTag {
             put(&mut extra, "X-Robots-Tag: noindex, nofollow\r\n");
         }
+        self.html_reply(request, page, &extra, scratch, out)
+    }
+
+    pub(super) fn thin_reply(
+        &self,
+        request: &Request<'_>,
+        page: PageId,
+        kind: ThinKind,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Reply {
+        let host = self.host(request.host);
+        let tag = host.etag.then(|| self.thin_tag(page, kind));
+        let changed = host.last_modified.then_some(0);
+        if let Some(reply) = self.not_modified(request, tag, changed, out) {
+            return reply;
+        }
+        self.put_thin(&mut scratch.body, page, kind, &mut scratch.links);
+        self.html_reply(request, page, &validators(tag, changed), scratch, out)
+    }
+
+    /// Sends the HTML in `scratch` in the encoding of a page.
+    fn html_reply(
+        &self,
+        request: &Request<'_>,
+        page: PageId,
+        extra: &[u8],
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Reply {
+        // A copy must be a copy in its bytes: the charset is that of the content's host.
+        let home = self.host(self.locate(self.content_of(page)).0);
+        coding::encode_charset(home.charset, scratch);
         let declared = matches!(home.charset_place, CharsetPlace::Header | CharsetPlace::Both);
         let mut mime = [0u8; 48];
         let mime = content_type(declared.then(|| home.charset.slug()), &mut mime);
-        self.finish(request, 200, mime, &extra, scratch, out)
+        self.finish(request, 200, mime, extra, scratch, out)
     }
 
     /// A strong validator: two answers with the same tag have the same bytes before coding.

@@ -7,5 +7,6 @@ mod generation;
 mod ledger;
 mod life;
 mod support;
+mod thin;
 mod truth;
 mod wire;

@@ -70,7 +70,12 @@ pub fn respond(world: &World, url: &str) -> (Reply, Vec<u8>) {
 
 /// The body of a page, with chunks joined.
 pub fn body(world: &World, page: PageId) -> Vec<u8> {
-    let (_, answer) = respond(world, &world.url(Node::Page(page)));
+    body_at(world, &world.url(Node::Page(page)))
+}
+
+/// The same of whatever is at a URL.
+pub fn body_at(world: &World, url: &str) -> Vec<u8> {
+    let (_, answer) = respond(world, url);
     let (_, head, body) = split(&answer);
     if header(&head, "transfer-encoding").is_some() { unchunk(body) } else { body.to_vec() }
 }

@@ -138,6 +138,19 @@ fn the_truth_follows_pages_that_vanish_return_and_move() {
 }
 
 #[test]
+fn thin_pages_belong_to_the_truth() {
+    let mut config = WorldConfig::full(5, 100, 4_000);
+    config.thin_pages = 4;
+    let (fetched, _) = compare(config, false);
+    assert!((3_000..4_500).contains(&fetched), "{fetched}");
+    let mut config = WorldConfig::clean(5, 40, 3_000);
+    config.thin_pages = 2;
+    let world = World::new(config.clone());
+    let articles = world.page_count() as usize;
+    assert_eq!(compare(config, false).0, articles + 2 * (articles - world.hosts().len()));
+}
+
+#[test]
 fn images_belong_to_the_truth_when_asked_for() {
     compare(WorldConfig::full(9, 70, 1_000), true);
 }
