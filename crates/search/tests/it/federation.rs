@@ -128,10 +128,14 @@ proptest! {
             prop_assert_eq!(joint.silent.len(), 0);
             prop_assert_eq!(joint.answered.len(), number);
             prop_assert_eq!(joint.answer.total, single.total);
+            prop_assert_eq!(&joint.answer.facets, &single.facets);
+            // What NEAR adds to a score is not always what one index adds, as docs/cluster.md says.
+            if query.to_string().contains("NEAR") {
+                continue;
+            }
             // A copy that the floor of all would hide stays beside the result that it is a copy of.
             prop_assert!(joint.answer.hidden <= single.hidden);
             prop_assert!(copies > 0 || joint.answer.hidden == single.hidden);
-            prop_assert_eq!(&joint.answer.facets, &single.facets);
             let (ours, theirs) = (shape(&joint.answer, request.sort), shape(&single, request.sort));
             prop_assert_eq!(ours.0, theirs.0, "{}", query);
             if copies == 0 {
