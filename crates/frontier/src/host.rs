@@ -186,7 +186,7 @@ impl Host {
     /// The rank it stands for among the hosts that may be asked.
     pub fn best_rank(&self, order: Order) -> Rank {
         let again = self.revisits.first_key_value().map(|(rank, _)| *rank);
-        let new = self.queue.best().map(|rank| order.among_hosts(rank, self.accepted, self.fetched));
+        let new = self.queue.bound().map(|rank| order.among_hosts(rank, self.accepted, self.fetched));
         new.into_iter().chain(again).min().unwrap_or(Rank::FIRST)
     }
 }

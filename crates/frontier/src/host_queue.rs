@@ -43,12 +43,18 @@ pub struct HostQueue {
     /// By where they stand. Boxed, because a node of the map has room for eleven, and most hosts have one.
     head: BTreeMap<Rank, Box<Entry>>,
     spilled_from: Option<Rank>,
+    /// Entries worth reading at once: more each time a stretch was used up, none more once one was dropped.
+    stretch: u16,
 }
+
+/// Entries worth reading at once, at most.
+const LONGEST_STRETCH: u16 = 256;
+const FIRST_STRETCH: u16 = 8;
 
 impl HostQueue {
     /// A queue of which nothing is in memory yet.
     pub fn on_disk() -> Self {
-        Self { head: BTreeMap::new(), spilled_from: Some(Rank::FIRST) }
+        Self { spilled_from: Some(Rank::FIRST), ..Self::default() }
     }
 
     /// Whether a new entry is left to the disk.
@@ -100,6 +106,16 @@ impl HostQueue {
         self.head.range(from..).next().is_some()
     }
 
+    /// Entries worth reading at the next reload, as far as the last ones tell.
+    pub fn stretch(&self) -> usize {
+        usize::from(self.stretch)
+    }
+
+    /// Nothing that waits goes before this.
+    pub fn bound(&self) -> Option<Rank> {
+        self.best().or(self.spilled_from)
+    }
+
     /// The rank that goes next, as far as memory knows.
     pub fn best(&self) -> Option<Rank> {
         self.head.first_key_value().map(|(rank, _)| *rank)
@@ -116,6 +132,7 @@ impl HostQueue {
         let before = self.head.len();
         self.head.extend(entries.into_iter().map(|entry| (entry.rank, entry)));
         self.spilled_from = read_to.map(Rank::next);
+        self.stretch = self.stretch.saturating_mul(2).clamp(FIRST_STRETCH, LONGEST_STRETCH);
         self.head.len() - before
     }
 
@@ -127,6 +144,7 @@ impl HostQueue {
             && let Some((rank, entry)) = self.head.pop_last()
         {
             self.spilled_from = Some(self.spilled_from.map_or(rank, |line| line.min(rank)));
+            self.stretch = 0;
             dropped += 1;
             if entry.rank != rank {
                 moved(rank, entry);

@@ -42,7 +42,7 @@ use crate::order::Rank;
 use operations::Space;
 
 /// The version of everything below `state/`. A store with another version is refused.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -367,8 +367,7 @@ impl Store {
 
     /// Up to `limit` entries waiting for a host, from `from` upwards.
     pub fn waiting(&self, slot: HostSlot, from: Rank, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        let range =
-            keys::queue(slot, from)..=keys::queue(slot, Rank { priority: u32::MAX, sequence: u64::MAX });
+        let range = keys::queue(slot, from)..=keys::queue(slot, Rank::LAST);
         self.queue.range(range).take(limit).map(|guard| read_entry(guard).map(|(_, entry)| entry)).collect()
     }
 
