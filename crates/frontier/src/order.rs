@@ -51,7 +51,7 @@ pub struct Signals {
 }
 
 /// A place in a queue: smaller goes first. The sequence makes it unique within a crawl.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Rank {
     pub priority: u32,
     pub sequence: u64,

@@ -146,7 +146,9 @@ impl Frontier {
         let (key, rank) = (entry.key, entry.rank);
         let most = self.options.max_entries_in_memory;
         let mut keep = None;
-        if !host.queue.leaves_to_disk(rank) {
+        if host.queue.leaves_to_disk(rank) {
+            host.queue.expect(rank);
+        } else {
             self.entries_in_memory += host.queue.push(Box::new(entry.clone()));
             keep = (self.entries_in_memory > most)
                 .then(|| (most / hosts).clamp(1, KEEP_PER_HOST).max(host.queue.in_memory() / 2));
@@ -154,6 +156,7 @@ impl Frontier {
         self.url_buffer = entry.url.into_string();
         if let Some(keep) = keep {
             self.leave_to_disk(index, keep);
+            self.make_room_for_entries(index, 1);
         }
         if let Some(open) = self.partition_mut(partition) {
             open.waiting += 1;

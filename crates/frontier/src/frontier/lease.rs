@@ -317,7 +317,7 @@ impl Frontier {
 
     /// Before memory is full, hosts that were not asked lately leave what they hold to the disk: what was read for one
     /// that is asked again and again would be dropped otherwise, and read again.
-    fn make_room_for_entries(&mut self, except: HostIndex, wanted: usize) {
+    pub(super) fn make_room_for_entries(&mut self, except: HostIndex, wanted: usize) {
         let most = self.options.max_entries_in_memory;
         for _ in 0..wanted * 2 {
             if self.entries_in_memory <= most - most / ROOM_SHARE {

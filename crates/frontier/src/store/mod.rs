@@ -193,8 +193,14 @@ impl Store {
                     .data_block_compression_policy(CompressionPolicy::disabled())
             })?,
             known: short("known")?,
-            // Read in stretches: no filter could tell what is not there.
-            queue: db.keyspace("queue", || sized(memtable).filter_policy(FilterPolicy::disabled()))?,
+            // Read in stretches: no filter could tell what is not there, and every table beside another is one more to look
+            // into. So its buffers are larger, fewer of them wait to be merged, and a level of large tables holds more.
+            queue: db.keyspace("queue", || {
+                let merging = Leveled::default().with_l0_threshold(4).with_table_target_size(memtable * 8);
+                sized(memtable * 2)
+                    .filter_policy(FilterPolicy::disabled())
+                    .compaction_strategy(Arc::new(merging))
+            })?,
             hosts: short("hosts")?,
             rules: short("rules")?,
             prints: short("prints")?,
