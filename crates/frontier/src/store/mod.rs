@@ -18,6 +18,7 @@ mod visits;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use foldhash::{HashMap, HashSet};
 
@@ -65,6 +66,10 @@ pub enum StoreError {
     )]
     Poisoned,
 }
+
+/// Full write buffers of a keyspace that may wait for being written to tables; then those who commit wait, too.
+const MAX_FULL_BUFFERS: usize = 2;
+const BUFFER_PAUSE: Duration = Duration::from_millis(5);
 
 /// A named value of the engine's own: ends of files, totals.
 pub type Mark = (&'static str, Vec<u8>);
@@ -158,10 +163,10 @@ impl Store {
     /// Opens (or makes) the state in `dir`, with `memory_bytes` for caches and write buffers together.
     pub fn open(dir: &Path, memory_bytes: u64) -> Result<Self, StoreError> {
         // A row takes some 150 bytes more in a write buffer than it is long: twice its size, or five times if it is short. And
-        // while tables are merged, up to four full buffers wait for each that is filled.
+        // while tables are merged, some full buffers wait for each that is filled.
         let memtable = (memory_bytes / 32).clamp(4 << 20, 32 << 20);
         let short_rows = (memtable / 8).max(1 << 20);
-        let queue_buffer = memtable * 2;
+        let queue_buffer = memtable * 6;
         let db = Database::builder(dir)
             .cache_size((memory_bytes / 4).max(16 << 20))
             // What has to be written to tables again when a crawl is opened after a crash.
@@ -196,10 +201,10 @@ impl Store {
                     .data_block_compression_policy(CompressionPolicy::disabled())
             })?,
             known: short("known")?,
-            // Read in stretches: no filter could tell what is not there, and every table beside another is one more to look
-            // into. So its buffers are larger, fewer of them wait to be merged, and a level of large tables holds more.
+            // Most of what is written, and read in stretches: no filter could tell what is not there, and every table beside
+            // another is one more to look into. So its buffers are larger, fewer of them are merged at once, and a level holds more.
             queue: db.keyspace("queue", || {
-                let merging = Leveled::default().with_l0_threshold(6).with_table_target_size(memtable * 5);
+                let merging = Leveled::default().with_l0_threshold(4).with_table_target_size(memtable * 8);
                 sized(queue_buffer)
                     .filter_policy(FilterPolicy::disabled())
                     .compaction_strategy(Arc::new(merging))
@@ -217,10 +222,11 @@ impl Store {
             poisoned: AtomicBool::new(false),
             db,
         };
+        // The others may become somewhat larger than they should be: small tables cost more merges.
         let long =
-            [&store.urls, &store.seen, &store.signatures, &store.history].map(|space| (space, memtable));
+            [&store.urls, &store.seen, &store.signatures, &store.history].map(|space| (space, memtable * 2));
         let short =
-            [&store.hosts, &store.known, &store.rules, &store.prints].map(|space| (space, short_rows));
+            [&store.hosts, &store.known, &store.rules, &store.prints].map(|space| (space, short_rows * 4));
         let queue = (&store.queue, queue_buffer);
         let buffered = long.into_iter().chain(short).chain([queue]);
         store.buffered = buffered.map(|(space, bytes)| (space.clone(), bytes)).collect();
@@ -264,6 +270,9 @@ impl Store {
     fn change_full_buffers(&self) -> Result<(), StoreError> {
         for (keyspace, bytes) in &self.buffered {
             if keyspace.tree.active_memtable().size() > *bytes {
+                while keyspace.sealed_memtable_count() >= MAX_FULL_BUFFERS {
+                    std::thread::sleep(BUFFER_PAUSE);
+                }
                 keyspace.rotate_memtable()?;
             }
         }
