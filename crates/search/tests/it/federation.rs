@@ -12,7 +12,7 @@ use lycosa_search::{
 };
 use proptest::prelude::*;
 
-use crate::operators::{pages, query};
+use crate::operators::{Dice, pages, query};
 
 /// Nodes in this process; some of them keep silent or talk nonsense.
 struct Nodes {
@@ -111,10 +111,9 @@ proptest! {
     ) {
         let pages = world(copies);
         let mut parts: Vec<Vec<PageDoc>> = vec![Vec::new(); number];
-        let mut state = seed;
+        let mut dice = Dice(seed);
         for page in &pages {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            parts[(state >> 33) as usize % number].push(page.clone());
+            parts[dice.roll(number)].push(page.clone());
         }
         let one = index(&pages).0;
         let nodes = Nodes::new(&parts);
