@@ -187,6 +187,8 @@ pub struct Counts {
     pub hosts: u64,
     /// Pages in memory that are to be visited again.
     pub revisits: u64,
+    /// Waiting URLs in memory; the others are on disk alone.
+    pub in_memory: u64,
 }
 
 /// Turns a stored robots.txt back into rules.
@@ -448,6 +450,7 @@ impl Frontier {
             delayed: self.delayed.len() as u64,
             hosts: self.hosts.len() as u64 + self.dormant.count,
             revisits: self.revisits.pending as u64,
+            in_memory: self.entries_in_memory as u64,
         }
     }
 

@@ -128,7 +128,7 @@ impl Host {
     pub fn from_record(slot: HostSlot, record: HostRecord) -> Self {
         let mut host = Self::new(slot, &record.origin);
         if record.waiting > 0 {
-            host.queue = HostQueue::on_disk();
+            host.queue = HostQueue::on_disk(record.next);
         }
         host.rules_on_disk = true;
         host.waiting = record.waiting;
@@ -145,6 +145,7 @@ impl Host {
         HostRecord {
             origin: self.origin.to_string(),
             waiting: self.waiting,
+            next: self.queue.next().unwrap_or(Rank::FIRST),
             accepted: self.accepted,
             fetched: self.fetched,
             failures_in_row: self.failures_in_row,
@@ -186,7 +187,7 @@ impl Host {
     /// The rank it stands for among the hosts that may be asked.
     pub fn best_rank(&self, order: Order) -> Rank {
         let again = self.revisits.first_key_value().map(|(rank, _)| *rank);
-        let new = self.queue.best().map(|rank| order.among_hosts(rank, self.accepted, self.fetched));
+        let new = self.queue.next().map(|rank| order.among_hosts(rank, self.accepted, self.fetched));
         new.into_iter().chain(again).min().unwrap_or(Rank::FIRST)
     }
 }

@@ -43,17 +43,31 @@ pub struct HostQueue {
     /// By where they stand. Boxed, because a node of the map has room for eleven, and most hosts have one.
     head: BTreeMap<Rank, Box<Entry>>,
     spilled_from: Option<Rank>,
+    /// Where the best that is on disk alone is likely to stand, if that is known better than by the line: for the order
+    /// among hosts. What is read does not depend on it.
+    expected: Option<Rank>,
+    /// Entries worth reading at once: more each time a stretch was used up, none more once one was dropped.
+    stretch: u16,
 }
 
+/// Entries worth reading at once, at most.
+const LONGEST_STRETCH: u16 = 256;
+const FIRST_STRETCH: u16 = 8;
+
 impl HostQueue {
-    /// A queue of which nothing is in memory yet.
-    pub fn on_disk() -> Self {
-        Self { head: BTreeMap::new(), spilled_from: Some(Rank::FIRST) }
+    /// A queue of which nothing is in memory yet, and whose best is likely to stand at `expected`.
+    pub fn on_disk(expected: Rank) -> Self {
+        Self { spilled_from: Some(Rank::FIRST), expected: Some(expected), ..Self::default() }
     }
 
     /// Whether a new entry is left to the disk.
     pub fn leaves_to_disk(&self, rank: Rank) -> bool {
         self.spilled_from.is_some_and(|line| rank >= line)
+    }
+
+    /// An entry was left to the disk at `rank`.
+    pub fn expect(&mut self, rank: Rank) {
+        self.expected = self.expected.map(|expected| expected.min(rank));
     }
 
     /// Takes in a new entry. Returns how many more entries are in memory (0 if it is left to the disk).
@@ -100,6 +114,16 @@ impl HostQueue {
         self.head.range(from..).next().is_some()
     }
 
+    /// Entries worth reading at the next reload, as far as the last ones tell.
+    pub fn stretch(&self) -> usize {
+        usize::from(self.stretch)
+    }
+
+    /// Where the next entry stands; if it is on disk, where it stands at the earliest.
+    pub fn next(&self) -> Option<Rank> {
+        self.best().or_else(|| self.spilled_from.map(|line| self.expected.unwrap_or(line).max(line)))
+    }
+
     /// The rank that goes next, as far as memory knows.
     pub fn best(&self) -> Option<Rank> {
         self.head.first_key_value().map(|(rank, _)| *rank)
@@ -116,19 +140,22 @@ impl HostQueue {
         let before = self.head.len();
         self.head.extend(entries.into_iter().map(|entry| (entry.rank, entry)));
         self.spilled_from = read_to.map(Rank::next);
+        self.expected = None;
+        self.stretch = self.stretch.saturating_mul(2).clamp(FIRST_STRETCH, LONGEST_STRETCH);
         self.head.len() - before
     }
 
     /// Leaves all but the best `keep` entries to the disk; `moved` is told of those whose place there is not where they
-    /// stood. Returns how many left memory.
+    /// stood, and of those that were tried, which the disk may not know yet. Returns how many left memory.
     pub fn shrink_to(&mut self, keep: usize, mut moved: impl FnMut(Rank, Box<Entry>)) -> usize {
         let mut dropped = 0;
         while self.head.len() > keep
             && let Some((rank, entry)) = self.head.pop_last()
         {
             self.spilled_from = Some(self.spilled_from.map_or(rank, |line| line.min(rank)));
+            self.stretch = 0;
             dropped += 1;
-            if entry.rank != rank {
+            if entry.rank != rank || entry.tries > 0 {
                 moved(rank, entry);
             }
         }
@@ -198,6 +225,10 @@ mod tests {
                         let expected = disk.pop_first().map(|(rank, _)| rank);
                         prop_assert_eq!(queue.pop().map(|e| e.rank), expected);
                     }
+                }
+                // Among hosts it never stands behind what it has.
+                if let Some(first) = disk.keys().next() {
+                    prop_assert!(queue.next().is_some_and(|next| next <= *first));
                 }
             }
         }

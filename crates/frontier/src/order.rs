@@ -51,7 +51,7 @@ pub struct Signals {
 }
 
 /// A place in a queue: smaller goes first. The sequence makes it unique within a crawl.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Rank {
     pub priority: u32,
     pub sequence: u64,
@@ -59,12 +59,15 @@ pub struct Rank {
 
 impl Rank {
     pub const FIRST: Self = Self { priority: 0, sequence: 0 };
+    /// Sequences have 48 bits on disk: a million URLs a second for nine years.
+    pub const LAST: Self = Self { priority: u32::MAX, sequence: (1 << 48) - 1 };
 
     /// The smallest rank above this one.
     pub fn next(self) -> Self {
-        match self.sequence.checked_add(1) {
-            Some(sequence) => Self { sequence, ..self },
-            None => Self { priority: self.priority.saturating_add(1), sequence: 0 },
+        if self.sequence < Self::LAST.sequence {
+            Self { sequence: self.sequence + 1, ..self }
+        } else {
+            Self { priority: self.priority.saturating_add(1), sequence: 0 }
         }
     }
 }
@@ -100,7 +103,10 @@ impl Order {
         let priority = match self {
             Self::BreadthFirst => u32::from(signals.depth),
             Self::DepthFirst => {
-                return Rank { priority: u32::from(u16::MAX - signals.depth), sequence: u64::MAX - sequence };
+                return Rank {
+                    priority: u32::from(u16::MAX - signals.depth),
+                    sequence: Rank::LAST.sequence.saturating_sub(sequence),
+                };
             }
             Self::BestFirst => aged(most_first(signals.importance), sequence),
             Self::Backlink => aged(most_first(signals.backlinks as f32 + 1.0), sequence),
@@ -151,7 +157,7 @@ impl Order {
     /// The sequence number within a rank of this order.
     pub(crate) fn sequence_of(self, rank: Rank) -> u64 {
         match self {
-            Self::DepthFirst => u64::MAX - rank.sequence,
+            Self::DepthFirst => Rank::LAST.sequence.saturating_sub(rank.sequence),
             _ => rank.sequence,
         }
     }

@@ -33,6 +33,11 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
 
+/// Bodies, rows and blocks of the store are made by one thread and dropped by another all the time. Measured with 100
+/// million URLs: a fifth less CPU than the C library's, and a sixth less memory.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A parallel, distributed web crawler.
 #[derive(Debug, Parser)]
 #[command(name = "lycosa", version, about, max_term_width = 100, arg_required_else_help = true)]

@@ -144,17 +144,19 @@ impl Frontier {
         self.waiting += 1;
         let partition = host.slot.partition;
         let (key, rank) = (entry.key, entry.rank);
-        if !host.queue.leaves_to_disk(rank) {
+        let most = self.options.max_entries_in_memory;
+        let mut keep = None;
+        if host.queue.leaves_to_disk(rank) {
+            host.queue.expect(rank);
+        } else {
             self.entries_in_memory += host.queue.push(Box::new(entry.clone()));
+            keep = (self.entries_in_memory > most)
+                .then(|| (most / hosts).clamp(1, KEEP_PER_HOST).max(host.queue.in_memory() / 2));
         }
         self.url_buffer = entry.url.into_string();
-        let most = self.options.max_entries_in_memory;
-        if self.entries_in_memory > most {
-            let keep = (most / hosts).clamp(1, KEEP_PER_HOST).max(host.queue.in_memory() / 2);
-            let slot = host.slot;
-            let mut moved = Vec::new();
-            self.entries_in_memory -= host.queue.shrink_to(keep, |rank, entry| moved.push((rank, entry)));
-            moved.into_iter().for_each(|(rank, entry)| self.move_on_disk(slot, *entry, rank));
+        if let Some(keep) = keep {
+            self.leave_to_disk(index, keep);
+            self.make_room_for_entries(index, 1);
         }
         if let Some(open) = self.partition_mut(partition) {
             open.waiting += 1;

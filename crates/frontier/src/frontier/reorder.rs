@@ -93,6 +93,7 @@ impl Frontier {
         }
         self.entries_in_memory -= was_in_memory;
         if host.queue.leaves_to_disk(new) {
+            host.queue.expect(new);
             self.move_on_disk(slot, *entry, new);
             return Ok(true);
         }

@@ -22,6 +22,8 @@ pub struct HostRecord {
     pub origin: String,
     /// URLs that wait or are leased.
     pub waiting: u64,
+    /// Where the best of them stood, or a little before.
+    pub next: Rank,
     pub accepted: u64,
     pub fetched: u64,
     pub failures_in_row: u32,

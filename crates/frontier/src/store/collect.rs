@@ -64,7 +64,7 @@ impl Store {
         let retried: HashMap<UrlKey, &(HostSlot, Entry)> =
             changes.retried.iter().map(|retry| (retry.1.key, retry)).collect();
         let mut new: HashSet<UrlKey> = HashSet::default();
-        let mut waiting: Vec<([u8; 22], Step, Row<'_>)> = Vec::with_capacity(changes.queued.len());
+        let mut waiting: Vec<(keys::QueueKey, Step, Row<'_>)> = Vec::with_capacity(changes.queued.len());
         for entry in changes.queued.iter().filter(|entry| !ended.contains(&entry.key)) {
             if !retried.contains_key(&entry.key) && !changes.moved.contains_key(&entry.key) {
                 waiting.push((keys::queue(entry.slot, entry.rank), Step::Found, Row::Encoded(entry.bytes)));
@@ -118,7 +118,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         // Each key once: what is amended in the batch of its own visit is written as it stands last.
         let mut amended_here: HashSet<UrlId> = HashSet::default();
-        let mut removed: Vec<[u8; 22]> = Vec::with_capacity(done.len());
+        let mut removed: Vec<keys::QueueKey> = Vec::with_capacity(done.len());
         // In key order, as above.
         let mut ended: Vec<&Done> = done.iter().collect();
         ended.sort_by_key(|visit| (visit.slot.partition, visit.key));

@@ -62,11 +62,15 @@ pub(super) fn read_unplaced(bytes: &[u8]) -> Option<(HostSlot, UrlKey)> {
     Some((HostSlot { partition, host }, url)).filter(|_| bytes.get(2) == Some(&UNPLACED))
 }
 
-pub(super) fn queue(slot: HostSlot, rank: Rank) -> [u8; 22] {
-    let mut out = [0; 22];
+/// A place in a host's queue. The store keeps keys of up to 20 bytes without a piece of memory for each, and every row
+/// is merged a dozen times: so a sequence has 48 bits.
+pub(super) type QueueKey = [u8; 20];
+
+pub(super) fn queue(slot: HostSlot, rank: Rank) -> QueueKey {
+    let mut out = [0; 20];
     out[..10].copy_from_slice(&host(slot));
     out[10..14].copy_from_slice(&rank.priority.to_be_bytes());
-    out[14..].copy_from_slice(&rank.sequence.to_be_bytes());
+    out[14..].copy_from_slice(&rank.sequence.min(Rank::LAST.sequence).to_be_bytes()[2..]);
     out
 }
 
@@ -95,6 +99,7 @@ pub(super) fn past_visit(id: UrlId, at: UnixMs) -> Vec<u8> {
 
 pub(super) fn read_rank(bytes: &[u8]) -> Option<Rank> {
     let priority = u32::from_be_bytes(bytes.get(10..14)?.try_into().ok()?);
-    let sequence = u64::from_be_bytes(bytes.get(14..)?.try_into().ok()?);
-    Some(Rank { priority, sequence })
+    let mut sequence = [0; 8];
+    sequence[2..].copy_from_slice(bytes.get(14..20)?);
+    Some(Rank { priority, sequence: u64::from_be_bytes(sequence) })
 }

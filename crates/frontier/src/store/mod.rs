@@ -42,7 +42,7 @@ use crate::order::Rank;
 use operations::Space;
 
 /// The version of everything below `state/`. A store with another version is refused.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -193,8 +193,14 @@ impl Store {
                     .data_block_compression_policy(CompressionPolicy::disabled())
             })?,
             known: short("known")?,
-            // Read in stretches: no filter could tell what is not there.
-            queue: db.keyspace("queue", || sized(memtable).filter_policy(FilterPolicy::disabled()))?,
+            // Read in stretches: no filter could tell what is not there, and every table beside another is one more to look
+            // into. So its buffers are larger, fewer of them wait to be merged, and a level of large tables holds more.
+            queue: db.keyspace("queue", || {
+                let merging = Leveled::default().with_l0_threshold(4).with_table_target_size(memtable * 8);
+                sized(memtable * 2)
+                    .filter_policy(FilterPolicy::disabled())
+                    .compaction_strategy(Arc::new(merging))
+            })?,
             hosts: short("hosts")?,
             rules: short("rules")?,
             prints: short("prints")?,
@@ -367,8 +373,7 @@ impl Store {
 
     /// Up to `limit` entries waiting for a host, from `from` upwards.
     pub fn waiting(&self, slot: HostSlot, from: Rank, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        let range =
-            keys::queue(slot, from)..=keys::queue(slot, Rank { priority: u32::MAX, sequence: u64::MAX });
+        let range = keys::queue(slot, from)..=keys::queue(slot, Rank::LAST);
         self.queue.range(range).take(limit).map(|guard| read_entry(guard).map(|(_, entry)| entry)).collect()
     }
 

@@ -10,6 +10,9 @@ use lycosa_frontier::{
 use lycosa_types::{CanonRules, CanonUrl, Exclusion, Failure, Outcome, UnixMs, UrlState};
 use proptest::prelude::*;
 
+/// Waiting URLs that may be in memory.
+const MAX_ENTRIES: usize = 20;
+
 #[derive(Debug)]
 struct NoPrivate;
 
@@ -59,6 +62,7 @@ struct Run {
     last_on_ip: BTreeMap<IpAddr, UnixMs>,
     shared_ip: bool,
     moves: u32,
+    most_in_memory: u64,
     max_hosts: usize,
     seen_bytes: usize,
     /// A batch that is on its way to disk while the crawl goes on.
@@ -71,7 +75,7 @@ impl Run {
         let options = FrontierOptions {
             order: self.order,
             politeness: self.politeness.clone(),
-            max_entries_in_memory: 20,
+            max_entries_in_memory: MAX_ENTRIES,
             max_hosts_in_memory: self.max_hosts,
             seen_bytes: self.seen_bytes,
             ..FrontierOptions::default()
@@ -135,6 +139,7 @@ impl Run {
                 continue;
             };
             leases -= 1;
+            self.most_in_memory = self.most_in_memory.max(frontier.counts().in_memory);
             let origin = lease.origin.to_string();
             let address = Some(self.address(&origin));
             match lease.kind {
@@ -233,6 +238,7 @@ fn run(politeness: Politeness, order: Order, shared_ip: bool, hosts: u64, pages:
         last_on_ip: BTreeMap::new(),
         shared_ip,
         moves: 0,
+        most_in_memory: 0,
         max_hosts: 200_000,
         seen_bytes: 40_000,
         on_its_way: None,
@@ -296,6 +302,20 @@ fn every_page_once_in_every_order() {
             check_final(&run, &store, 0);
             assert_eq!(run.moves > 0, order.moves(), "{order:?}");
         }
+    }
+}
+
+/// Far more waits than may be in memory, for more hosts than may be: it stays on disk, and nothing is lost or asked twice.
+#[test]
+fn what_waits_stays_on_disk() {
+    for order in [Order::BreadthFirst, Order::BestFirst] {
+        let mut run = run(quick(), order, false, 300, 4000);
+        run.max_hosts = 100;
+        let (mut frontier, store) = run.open(true);
+        run.seed(&mut frontier, &store);
+        assert!(run.crawl(&mut frontier, &store, u32::MAX, 16));
+        check_final(&run, &store, 0);
+        assert!(run.most_in_memory <= 3 * MAX_ENTRIES as u64, "{order:?}: {} in memory", run.most_in_memory);
     }
 }
 
