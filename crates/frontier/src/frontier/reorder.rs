@@ -72,7 +72,8 @@ impl Frontier {
         let was_in_memory = usize::from(in_memory.is_some());
         let found = match in_memory {
             Some(entry) => Some(entry),
-            None => self.store.entry(slot, rank)?.map(Box::new),
+            // What the disk is about to learn, it does not know yet.
+            None => self.store.entry(slot, rank)?.filter(|e| !self.moving.contains_key(&e.key)).map(Box::new),
         };
         let Some(entry) = found else {
             // Left to the disk before it got there: it keeps its rank.

@@ -23,7 +23,7 @@ use foldhash::{HashMap, HashSet};
 
 use fjall::compaction::Leveled;
 use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use lycosa_types::{CanonUrl, Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 
 pub use backlog::Backlog;
@@ -143,6 +143,8 @@ pub struct Store {
     history: Keyspace,
     claims: Keyspace,
     placing: Keyspace,
+    /// Those with much to write, and how large their write buffers may become.
+    buffered: Vec<(Keyspace, u64)>,
     poisoned: AtomicBool,
 }
 
@@ -159,6 +161,7 @@ impl Store {
         // while tables are merged, up to four full buffers wait for each that is filled.
         let memtable = (memory_bytes / 32).clamp(4 << 20, 32 << 20);
         let short_rows = (memtable / 8).max(1 << 20);
+        let queue_buffer = memtable * 2;
         let db = Database::builder(dir)
             .cache_size((memory_bytes / 4).max(16 << 20))
             // What has to be written to tables again when a crawl is opened after a crash.
@@ -183,7 +186,7 @@ impl Store {
         };
         let keyspace = |name: &str| db.keyspace(name, || sized(memtable));
         let short = |name: &str| db.keyspace(name, || sized(short_rows));
-        let store = Self {
+        let mut store = Self {
             meta: short("meta")?,
             urls: keyspace("urls")?,
             // Read in order, from end to end, and nothing in it can be made smaller.
@@ -196,8 +199,8 @@ impl Store {
             // Read in stretches: no filter could tell what is not there, and every table beside another is one more to look
             // into. So its buffers are larger, fewer of them wait to be merged, and a level of large tables holds more.
             queue: db.keyspace("queue", || {
-                let merging = Leveled::default().with_l0_threshold(4).with_table_target_size(memtable * 8);
-                sized(memtable * 2)
+                let merging = Leveled::default().with_l0_threshold(6).with_table_target_size(memtable * 5);
+                sized(queue_buffer)
                     .filter_policy(FilterPolicy::disabled())
                     .compaction_strategy(Arc::new(merging))
             })?,
@@ -210,9 +213,17 @@ impl Store {
             history: keyspace("history")?,
             claims: short("claims")?,
             placing: short("placing")?,
+            buffered: Vec::new(),
             poisoned: AtomicBool::new(false),
             db,
         };
+        let long =
+            [&store.urls, &store.seen, &store.signatures, &store.history].map(|space| (space, memtable));
+        let short =
+            [&store.hosts, &store.known, &store.rules, &store.prints].map(|space| (space, short_rows));
+        let queue = (&store.queue, queue_buffer);
+        let buffered = long.into_iter().chain(short).chain([queue]);
+        store.buffered = buffered.map(|(space, bytes)| (space.clone(), bytes)).collect();
         store.check_format()?;
         Ok(store)
     }
@@ -241,11 +252,22 @@ impl Store {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(StoreError::Poisoned);
         }
-        let result = write();
+        let result = write().and_then(|()| self.change_full_buffers());
         if result.is_err() {
             self.poisoned.store(true, Ordering::Release);
         }
         result
+    }
+
+    /// Changes write buffers that are full for empty ones. The engine leaves that to the thread that merges tables, which
+    /// may take seconds to come to it, and the buffer would grow meanwhile.
+    fn change_full_buffers(&self) -> Result<(), StoreError> {
+        for (keyspace, bytes) in &self.buffered {
+            if keyspace.tree.active_memtable().size() > *bytes {
+                keyspace.rotate_memtable()?;
+            }
+        }
+        Ok(())
     }
 
     fn batch(&self, size: usize) -> fjall::OwnedWriteBatch {
