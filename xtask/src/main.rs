@@ -4,6 +4,7 @@
 mod bench;
 mod checks;
 mod cluster;
+mod dice;
 mod documents;
 mod instructions;
 mod licences;

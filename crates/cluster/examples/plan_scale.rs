@@ -7,30 +7,15 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use lycosa_cluster::bus::memory::Dice;
 use lycosa_cluster::exchange::{SentMemory, Sighting};
 use lycosa_cluster::name::NodeId;
 use lycosa_cluster::plan::{Allocation, Member, PlanInput, Table, plan};
 use lycosa_cluster::wire::{Batch, BatchHeader, Link};
 
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Pareto with this exponent, from 1 up to a bound.
-    fn pareto(&mut self, exponent: f64, most: f64) -> f64 {
-        self.unit().max(1e-15).powf(-1.0 / exponent).min(most)
-    }
+/// Pareto with this exponent, from 1 up to a bound.
+fn pareto(dice: &mut Dice, exponent: f64, most: f64) -> f64 {
+    dice.unit().max(1e-15).powf(-1.0 / exponent).min(most)
 }
 
 fn member(i: usize) -> Option<Member> {
@@ -86,8 +71,8 @@ fn main() {
     let mut weights = vec![0u64; usize::from(partitions)];
     let (mut placed, mut hosts) = (0.0, 0u64);
     while placed < urls {
-        let pages = dice.pareto(1.1, 5e6);
-        let partition = (u128::from(dice.next()) * u128::from(partitions)) >> 64;
+        let pages = pareto(&mut dice, 1.1, 5e6);
+        let partition = (u128::from(dice.word()) * u128::from(partitions)) >> 64;
         weights[partition as usize] += pages as u64;
         placed += pages;
         hosts += 1;

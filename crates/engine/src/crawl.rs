@@ -172,9 +172,7 @@ impl Crawl {
         let mut totals = read_totals(&store)?;
         let clean = store.mark(MARK_CLEAN)?.is_none_or(|mark| mark == [1]);
         let committer = open_writers(&layout, &config, Arc::clone(&store), 1)?;
-        let product = config.agent.product.clone();
-        let read_rules: lycosa_frontier::frontier::ReadRules =
-            Box::new(move |_, record| rules::from_record(record, &product));
+        let read_rules = rules::reader(config.agent.product.clone());
         let now = clock::now();
         let mut options = config.frontier_options();
         let mut marks: Vec<Mark> = vec![(MARK_CLEAN, vec![0])];

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lycosa_fetch::Visit;
 use lycosa_fetch::robots::line::MAX_ROBOTS_BYTES;
 use lycosa_fetch::robots::{Robots, RobotsFetch, RobotsPolicy, RobotsStep};
+use lycosa_frontier::frontier::ReadRules;
 use lycosa_frontier::{Rules, RulesEnd, RulesRecord};
 use lycosa_types::{CanonUrl, Exclusion, UnixMs};
 
@@ -26,9 +27,9 @@ impl Rules for HostRules {
     }
 }
 
-/// A remembered robots.txt.
-pub fn from_record(record: &RulesRecord, product: &str) -> Arc<dyn Rules> {
-    Arc::new(HostRules(policy(record, product)))
+/// Reads remembered robots.txt files for the frontier of a crawler that is called so.
+pub fn reader(product: String) -> ReadRules {
+    Box::new(move |_, record| Arc::new(HostRules(policy(record, &product))))
 }
 
 /// What a remembered robots.txt allows.

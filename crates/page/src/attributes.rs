@@ -241,6 +241,7 @@ fn read_long_name(bytes: &[u8], at: usize) -> Name<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
 
     fn all(tail: &str) -> Option<(Vec<(String, String)>, TagEnd)> {
         let mut seen = Vec::new();
@@ -276,31 +277,27 @@ mod tests {
 
     #[test]
     fn stepping_over_ends_where_walking_ends() {
-        let mut seed = 3u64;
+        let parts = [
+            " ",
+            "a",
+            "id",
+            "=",
+            "=\"",
+            "\"",
+            "'",
+            ">",
+            "/",
+            "<",
+            "?",
+            "b=\"c\"",
+            "x=1",
+            "é",
+            "=",
+            " id=\"a b\"",
+        ];
+        let mut dice = Dice(3);
         for _ in 0..200_000 {
-            let mut tail = String::new();
-            for _ in 0..14 {
-                seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-                let parts = [
-                    " ",
-                    "a",
-                    "id",
-                    "=",
-                    "=\"",
-                    "\"",
-                    "'",
-                    ">",
-                    "/",
-                    "<",
-                    "?",
-                    "b=\"c\"",
-                    "x=1",
-                    "é",
-                    "=",
-                    " id=\"a b\"",
-                ];
-                tail.push_str(parts[(seed >> 60) as usize]);
-            }
+            let tail = dice.text(14, &parts);
             assert_eq!(step_over(tail.as_bytes(), 0), walk(tail.as_bytes(), 0, |_, _| {}), "{tail}");
         }
     }

@@ -171,6 +171,7 @@ fn names_banner(value: &str, small: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
     use crate::{Limits, Scanner};
 
     fn banners(html: &str) -> Vec<String> {
@@ -186,34 +187,29 @@ mod tests {
 
     #[test]
     fn no_banner_is_passed_over() {
-        let mut seed = 11u64;
+        let parts = [
+            "ad",
+            "Ads",
+            "sponsored",
+            "banner",
+            "-",
+            " ",
+            "head",
+            "er",
+            "DoubleClick",
+            "taboola",
+            "é",
+            "x1",
+            "_",
+            "AdBox",
+            "shadow",
+            ".",
+        ];
+        let mut dice = Dice(11);
         let mut named = 0;
         for _ in 0..100_000 {
-            let mut tag = String::from("<div class=\"");
-            for _ in 0..4 {
-                seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-                let parts = [
-                    "ad",
-                    "Ads",
-                    "sponsored",
-                    "banner",
-                    "-",
-                    " ",
-                    "head",
-                    "er",
-                    "DoubleClick",
-                    "taboola",
-                    "é",
-                    "x1",
-                    "_",
-                    "AdBox",
-                    "shadow",
-                    ".",
-                ];
-                tag.push_str(parts[(seed >> 60) as usize]);
-            }
-            let value = tag["<div class=\"".len()..].to_owned();
-            tag.push_str("\">");
+            let value = dice.text(4, &parts);
+            let tag = format!("<div class=\"{value}\">");
             let is_named = names_banner(&value, true);
             named += u32::from(is_named);
             assert!(!is_named || may_name_banner(tag.as_bytes()), "{tag}");

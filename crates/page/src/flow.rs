@@ -186,6 +186,7 @@ fn words_end(bytes: &[u8], from: usize, end: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
 
     fn push(flow: &mut Flow, out: &mut String, run: &str, reading: Reading) {
         flow.push(out, run, 0..run.len(), reading);
@@ -194,14 +195,10 @@ mod tests {
     /// Words of all lengths at all distances from the end, against the plain way of saying it.
     #[test]
     fn words_end_where_they_should() {
-        let mut seed = 7u64;
+        let mut dice = Dice(7);
         for _ in 0..20_000 {
-            let mut source = String::from("a");
-            for _ in 0..24 {
-                seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-                source.push_str([" ", "b", "!", "d", "\n", "é", "e", " "][(seed >> 61) as usize]);
-            }
-            let end = source.floor_char_boundary(1 + (seed >> 40) as usize % source.len());
+            let source = format!("a{}", dice.text(24, &[" ", "b", "!", "d", "\n", "é", "e", " "]));
+            let end = source.floor_char_boundary(1 + dice.roll(source.len()));
             let mut out = String::new();
             Flow::new(0, 1000).push(&mut out, &source, 0..end, Reading::Text);
             let expected: Vec<_> = source[..end].split_ascii_whitespace().collect();

@@ -25,6 +25,8 @@ pub mod charset;
 pub mod compare;
 pub mod content;
 mod custom_tags;
+#[cfg(test)]
+mod dice;
 mod elements;
 pub mod entities;
 mod extract;

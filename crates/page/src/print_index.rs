@@ -345,6 +345,7 @@ fn resemblance(a: &[u32], b: &[u32], size: usize, most_strangers: usize) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
 
     fn minutiae(seed: u64, count: u64) -> Vec<u64> {
         let mut values: Vec<u64> = (0..count)
@@ -406,13 +407,13 @@ mod tests {
 
     #[test]
     fn what_is_given_up_early_would_not_have_done() {
-        let mut seed = 5u64;
+        let mut dice = Dice(5);
         let mut early = 0;
         for _ in 0..20_000 {
-            let mut sketch = |from: u64| {
+            let mut sketch = || {
                 let mut values: Vec<u32> = (0..SKETCH as u64)
                     .map(|_| {
-                        seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(from);
+                        let seed = dice.next();
                         // Few different values, so that sketches share all shares of them.
                         (seed >> 32) as u32 % (8 + (seed >> 58) as u32 * 4)
                     })
@@ -421,7 +422,7 @@ mod tests {
                 values.dedup();
                 values
             };
-            let (a, b) = (sketch(1), sketch(3));
+            let (a, b) = (sketch(), sketch());
             for least in [0.0, 0.3, 0.5, 0.9, 1.0] {
                 let whole = resemblance(&a, &b, SKETCH, usize::MAX).filter(|&found| found >= least);
                 let found = resemblance(&a, &b, SKETCH, most_strangers(least, SKETCH));

@@ -143,12 +143,13 @@ pub(crate) fn needs_decoding(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
 
     #[test]
     fn the_first_mark_is_true() {
-        let mut seed = 1u64;
+        let mut dice = Dice(1);
         for _ in 0..20_000 {
-            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            let seed = dice.next();
             let word = seed ^ (seed >> 29);
             let bytes = word.to_le_bytes();
             for limit in [0x20, 0x2d, 0x30, 0x80] {

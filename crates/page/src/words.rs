@@ -378,18 +378,15 @@ fn word_end(bytes: &[u8], from: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
 
     #[test]
     fn words_are_cut_at_white_space_alone() {
-        let mut seed = 9u64;
+        let mut dice = Dice(9);
         for _ in 0..20_000 {
-            let mut text = String::new();
-            for _ in 0..20 {
-                seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-                text.push_str([" ", "a", "\n", "\u{1}", "word", "é", "\t", "12"][(seed >> 61) as usize]);
-            }
-            let start = text.floor_char_boundary((seed >> 40) as usize % text.len());
-            let end = text.floor_char_boundary(start + (seed >> 20) as usize % (text.len() - start));
+            let text = dice.text(20, &[" ", "a", "\n", "\u{1}", "word", "é", "\t", "12"]);
+            let start = text.floor_char_boundary(dice.roll(text.len()));
+            let end = text.floor_char_boundary(start + dice.roll(text.len() - start));
             let expected: Vec<&str> = text[start..end].split_ascii_whitespace().collect();
             assert_eq!(words_of(&text, start..end).collect::<Vec<_>>(), expected, "{text:?}");
         }

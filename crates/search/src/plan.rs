@@ -166,7 +166,8 @@ impl Plan {
         }
     }
 
-    /// Fills in what depends on how many pages there are and how many have which term.
+    /// Fills in what depends on how many pages there are and how many have which term. The query and the statistics say it
+    /// all: what this index holds of a beginning must not matter, or nodes would give equal pages different scores.
     pub fn weigh(&mut self, statistics: &Statistics) {
         match self {
             Self::Word(word) => {
@@ -185,16 +186,15 @@ impl Plan {
                 for places in fields {
                     let mut idf = 0.0;
                     places.node.each_terms(&mut |terms, is_beginning| {
-                        // Alternatives count once, as frequent as the most frequent of them; a beginning counts like a
-                        // word that half of the pages have, because how many have it is not counted.
+                        // Forms count once, as frequent as the most frequent of them; a beginning counts like a word
+                        // that half of the pages have, because how many have it is not counted. It counts so even where
+                        // this index holds no word that begins so: another node may, and its pages are compared with ours.
                         let most = if is_beginning {
                             statistics.pages / 2
                         } else {
                             terms.iter().map(|term| statistics.pages_with(term)).max().unwrap_or(0)
                         };
-                        if !terms.is_empty() {
-                            idf += statistics.idf(most);
-                        }
+                        idf += statistics.idf(most);
                     });
                     places.factor = places.weight * idf * (PLACES_K1 + 1.0);
                     places.table = by_length(statistics.average_length(places.field), |length| {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
+use crate::dice::Dice;
 use crate::packages::Manual;
 use crate::workspace::Workspace;
 
@@ -109,19 +110,6 @@ fn prepare_syn(root: &Path) -> Result<String> {
 
 fn syn_path(page: u64) -> String {
     format!("/{}/{page}.html", page / SYN_PER_DIR)
-}
-
-/// SplitMix64: small, and the same everywhere.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides
-    }
 }
 
 fn word(dice: &mut Dice, text: &mut String) {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::dice::Dice;
+
 /// Shortest and longest time that something stays wrong. A node counts as dead after some six seconds: both sides of it occur.
 const DOWN_MS: std::ops::Range<u64> = 300..10_000;
 /// Shortest and longest time from the end of one fault to the next.
@@ -44,48 +46,27 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Numbers that follow from a seed (splitmix64).
-pub struct Chance(u64);
-
-impl Chance {
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn within(&mut self, range: std::ops::Range<u64>) -> u64 {
-        range.start + self.next() % (range.end - range.start).max(1)
-    }
-}
-
 /// `count` faults for `nodes` nodes and `servers` servers. Every kind comes up before any comes again; a full disk only
 /// strikes node `small`, if there is one.
 pub fn plan(seed: u64, count: usize, nodes: usize, servers: usize, small: Option<usize>) -> Vec<Fault> {
-    let mut chance = Chance::new(seed);
+    let mut dice = Dice(seed);
     let mut bag: Vec<u8> = Vec::new();
     let mut faults = Vec::new();
     while faults.len() < count {
         if bag.is_empty() {
             bag.extend(0..if small.is_some() { 6 } else { 5 });
         }
-        let kind = bag.swap_remove(chance.within(0..bag.len() as u64) as usize);
-        let node = chance.within(0..nodes as u64) as usize;
+        let kind = bag.swap_remove(dice.within(0..bag.len() as u64) as usize);
+        let node = dice.within(0..nodes as u64) as usize;
         let trouble = match kind {
             0 => Trouble::KillNode(node),
             1 => Trouble::KillCoordinator,
-            2 => Trouble::KillServer(chance.within(0..servers as u64) as usize),
+            2 => Trouble::KillServer(dice.within(0..servers as u64) as usize),
             3 => Trouble::Pause(node),
             4 => Trouble::Cut(node),
             _ => Trouble::FullDisk(small.unwrap_or(node)),
         };
-        faults.push(Fault { trouble, down_ms: chance.within(DOWN_MS), calm_ms: chance.within(CALM_MS) });
+        faults.push(Fault { trouble, down_ms: dice.within(DOWN_MS), calm_ms: dice.within(CALM_MS) });
     }
     faults
 }

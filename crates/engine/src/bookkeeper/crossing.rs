@@ -71,11 +71,11 @@ fn mix(number: u64) -> u64 {
 
 impl super::Member {
     /// Puts a link aside.
-    pub(super) fn put_aside(&mut self, url: &str, found: Found, note: &Note) {
+    pub(super) fn put_aside(&mut self, url: &str, depth: u16, note: &Note) {
         let Some(aside) = &mut self.aside else { return };
         let (url_key, url) = (UrlKey::of(url), url.to_owned());
         let Note { redirects, relevance, found_on, .. } = *note;
-        aside.put(url_key, &AsideLink { url, depth: found.depth, redirects, relevance, found_on });
+        aside.put(url_key, &AsideLink { url, depth, redirects, relevance, found_on });
     }
 
     /// Sends a link that was put aside to its owner.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
-use lycosa_frontier::{Admission, Discovered, Done, LeaseKind, StoreError};
+use lycosa_frontier::{Discovered, Done, LeaseKind, StoreError};
 use lycosa_types::{Exclusion, Outcome, UnixMs, UrlId, UrlKey, VisitFacts};
 
 use super::pictures::Onlooker;
@@ -233,25 +233,17 @@ impl Bookkeeper {
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let signals = self.prospects.signals(url, key, found);
-        if self.member.is_some() {
-            let way = (redirects, found_on);
+        let discovered = Discovered { url, key, redirects, found_on, signals };
+        let admission = if self.member.is_some() {
             let share = self.prospects.share(key);
-            let Some(partition) = self.send_elsewhere((url, key), found, way, share)? else {
+            let Some(partition) = self.send_elsewhere((url, key), found, (redirects, found_on), share)?
+            else {
                 return Ok(());
             };
-            let discovered = Discovered { url, key, redirects, found_on, signals };
-            let admission = self.frontier.admit_to(partition, discovered, now)?;
-            return self.count_admission(admission, &discovered);
-        }
-        match self.frontier.admit(Discovered { url, key, redirects, found_on, signals }, now)? {
-            Admission::Queued => self.totals.accepted += 1,
-            // Another link to it may say more about its topic.
-            Admission::SeenBefore if found.relevance > 0.0 => {
-                self.frontier.raise(key.low(), &signals)?;
-            }
-            Admission::SeenBefore | Admission::Elsewhere => {}
-            Admission::QueryBudget => self.totals.count_rejected("query-budget"),
-        }
-        Ok(())
+            self.frontier.admit_to(partition, discovered, now)?
+        } else {
+            self.frontier.admit(discovered, now)?
+        };
+        self.count_admission(admission, &discovered)
     }
 }

@@ -102,8 +102,8 @@ impl Bookkeeper {
     fn target_of(
         &mut self,
         (url, key): (&str, UrlKey),
-        found: Found,
-        (redirects, found_on): (u8, Option<UrlId>),
+        depth: u16,
+        note: &Note,
         importance: f32,
     ) -> Result<Option<PartitionId>, StoreError> {
         let Some(member) = &mut self.member else { return Ok(None) };
@@ -117,11 +117,10 @@ impl Bookkeeper {
                 Ok(self.member.as_mut().map(|member| member.partition_in(url, region)))
             }
             Place::Undecided => {
-                let mut note = Vec::new();
-                let what = Note { seed: found.seed, redirects, relevance: found.relevance, found_on };
-                what.encode(&mut note);
+                let mut bytes = Vec::new();
+                note.encode(&mut bytes);
                 // No page of another node: the importance counts here already.
-                let link = Link { url, depth: found.depth, backlinks: 0, importance, note: &note };
+                let link = Link { url, depth, backlinks: 0, importance, note: &bytes };
                 self.await_place(slot, key, &link);
                 Ok(None)
             }
@@ -136,19 +135,15 @@ impl Bookkeeper {
         (redirects, found_on): (u8, Option<UrlId>),
         importance: f32,
     ) -> Result<Option<PartitionId>, StoreError> {
-        let target = self.target_of((url, key), found, (redirects, found_on), importance)?;
+        let Found { depth, seed, relevance } = found;
+        let note = Note { seed, redirects, relevance, found_on };
+        let target = self.target_of((url, key), depth, &note, importance)?;
         let (Some(partition), Some(member)) = (target, self.member.as_mut()) else { return Ok(None) };
         let here = self.frontier.takes_in(partition);
         match route(member.settings.allocation, member.settings.links, here) {
             Route::Local => return Ok(Some(partition)),
-            Route::Send => {
-                let note = Note { seed: found.seed, redirects, relevance: found.relevance, found_on };
-                member.send(partition, (url, found.depth, importance), &note);
-            }
-            Route::Cross => {
-                let note = Note { seed: found.seed, redirects, relevance: found.relevance, found_on };
-                member.put_aside(url, found, &note);
-            }
+            Route::Send => member.send(partition, (url, depth, importance), &note),
+            Route::Cross => member.put_aside(url, depth, &note),
             Route::Drop => self.totals.count_rejected("elsewhere"),
         }
         Ok(None)

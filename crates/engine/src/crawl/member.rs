@@ -48,9 +48,7 @@ impl Crawl {
         let archive = archive_number(&store, &joining)?;
         let first_segment = archive_number::first_segment(archive);
         let committer = open_writers(&layout, &config, Arc::clone(&store), first_segment)?;
-        let product = config.agent.product.clone();
-        let read_rules: lycosa_frontier::frontier::ReadRules =
-            Box::new(move |_, record| rules::from_record(record, &product));
+        let read_rules = rules::reader(config.agent.product.clone());
         let mut frontier = Frontier::of_node(config.frontier_options(), Arc::clone(&store), read_rules)?;
         let marks: Vec<Mark> = vec![
             (MARK_NODE, settings.id.to_be_bytes().to_vec()),

@@ -76,6 +76,13 @@ impl Cluster {
         });
     }
 
+    /// Two nodes that begin with the seeds.
+    fn pair(&self, seeds: &[String], config: &Config) -> (Member, Member) {
+        let pair = (self.member("a", config.clone()), self.member("b", config.clone()));
+        self.submit(seeds, config);
+        pair
+    }
+
     fn member(&self, name: &str, config: Config) -> Member {
         self.member_in(None, name, config)
     }
@@ -184,6 +191,13 @@ fn check_all_done(records: &BTreeMap<String, UrlRecord>, expected: &[String]) {
     assert!(missing.is_empty(), "{} known, missing {missing:?}", records.len());
 }
 
+/// Slow enough to be interrupted: one request at a time to a host, and a pause after it.
+fn slowed(mut config: Config, delay_ms: u64) -> Config {
+    config.politeness.delay_ms = delay_ms;
+    config.politeness.per_host = 1;
+    config
+}
+
 fn world(seed: u64, pages: u32) -> WorldConfig {
     let mut world = WorldConfig::full(seed, 40, pages);
     world.features.faults = false;
@@ -196,9 +210,7 @@ fn world(seed: u64, pages: u32) -> WorldConfig {
 fn two_nodes_share_a_crawl() {
     let cluster = Cluster::start(world(31, 2000));
     let seeds = cluster.site.world.seeds(1);
-    let config = cluster.config();
-    let (a, b) = (cluster.member("a", config.clone()), cluster.member("b", config.clone()));
-    cluster.submit(&seeds, &config);
+    let (a, b) = cluster.pair(&seeds, &cluster.config());
     let ((a_end, mut all), (b_end, of_b)) = (a.finish(), b.finish());
     assert_eq!((a_end.stop, b_end.stop), (Stop::Exhausted, Stop::Exhausted));
     let (a_pages, b_pages) = (a_end.report.run.pages, b_end.report.run.pages);
@@ -213,12 +225,7 @@ fn two_nodes_share_a_crawl() {
 fn a_node_that_dies_is_replaced() {
     let cluster = Cluster::start(world(32, 2000));
     let seeds = cluster.site.world.seeds(1);
-    let mut config = cluster.config();
-    // Slow enough to be interrupted.
-    config.politeness.delay_ms = 10;
-    config.politeness.per_host = 1;
-    let (a, b) = (cluster.member("a", config.clone()), cluster.member("b", config.clone()));
-    cluster.submit(&seeds, &config);
+    let (a, b) = cluster.pair(&seeds, &slowed(cluster.config(), 10));
     a.wait_for_pages(150);
     a.node.kill();
     a.wire.set_cut(true);
@@ -234,12 +241,9 @@ fn a_node_that_dies_is_replaced() {
 fn a_node_that_leaves_hands_over() {
     let cluster = Cluster::start(world(33, 1500));
     let seeds = cluster.site.world.seeds(1);
-    let mut config = cluster.config();
-    config.politeness.delay_ms = 20;
+    let mut config = slowed(cluster.config(), 20);
     config.politeness.max_delay_ms = 20;
-    config.politeness.per_host = 1;
-    let (a, b) = (cluster.member("a", config.clone()), cluster.member("b", config.clone()));
-    cluster.submit(&seeds, &config);
+    let (a, b) = cluster.pair(&seeds, &config);
     a.wait_for_pages(100);
     a.crawl.stop();
     let (a_end, _) = a.finish();
@@ -258,9 +262,7 @@ fn a_node_that_leaves_hands_over() {
 fn a_node_that_joins_takes_its_share() {
     let cluster = Cluster::start(world(34, 1500));
     let seeds = cluster.site.world.seeds(1);
-    let mut config = cluster.config();
-    config.politeness.delay_ms = 20;
-    config.politeness.per_host = 1;
+    let config = slowed(cluster.config(), 20);
     let a = cluster.member("a", config.clone());
     cluster.submit(&seeds, &config);
     a.wait_for_pages(100);
@@ -285,13 +287,10 @@ fn what_was_not_shipped_is_fetched_again() {
     let cluster = Cluster::start(world(35, 1200));
     let seeds = cluster.site.world.seeds(1);
     let central = cluster.site.dir.path().join("central");
-    let mut config = cluster.config();
-    config.politeness.delay_ms = 10;
-    config.politeness.per_host = 1;
+    let mut config = slowed(cluster.config(), 10);
     config.archive.central = format!("file://{}", central.display());
     config.archive.segment_bytes = 100_000;
-    let (a, b) = (cluster.member("a", config.clone()), cluster.member("b", config.clone()));
-    cluster.submit(&seeds, &config);
+    let (a, b) = cluster.pair(&seeds, &config);
     a.wait_for_pages(150);
     a.node.kill();
     a.wire.set_cut(true);

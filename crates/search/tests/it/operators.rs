@@ -28,10 +28,10 @@ const SITES: [&str; 3] = ["a.example.org", "b.example.org", "other.net"];
 const PAGES: usize = 150;
 
 /// A small generator of its own: the pages are the same in every run.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+    pub fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % sides
     }

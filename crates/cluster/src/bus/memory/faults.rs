@@ -21,10 +21,10 @@ pub struct Chances {
 
 /// A small generator: the same seed, the same faults.
 #[derive(Clone, Debug)]
-pub(super) struct Dice(pub u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -32,8 +32,18 @@ impl Dice {
         z ^ (z >> 31)
     }
 
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.word() % n.max(1)
+    }
+
+    /// A number from 0 up to 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.word() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
     pub fn hits(&mut self, thousandths: u32) -> bool {
-        thousandths > 0 && self.next() % 1000 < u64::from(thousandths)
+        thousandths > 0 && self.below(1000) < u64::from(thousandths)
     }
 }
 

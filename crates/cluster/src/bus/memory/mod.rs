@@ -18,7 +18,7 @@ use bytes::Bytes;
 use lycosa_types::PartitionId;
 use tokio::time::sleep;
 
-pub use faults::{Chances, Link};
+pub use faults::{Chances, Dice, Link};
 pub use server::{MemoryServer, SERVER_LIMIT_IN};
 
 use super::{Bus, BusError, KeyUpdate, KeyValue, Keys, Lane, MAX_OBJECT_BYTES, Message, Reader, Watcher};

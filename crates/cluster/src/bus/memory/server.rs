@@ -136,7 +136,7 @@ impl MemoryServer {
     pub(super) fn delay(&self) -> Duration {
         let mut dice = self.dice();
         let longest = dice.0.longest_way.as_micros() as u64;
-        Duration::from_micros(if longest == 0 { 0 } else { dice.1.next() % longest })
+        Duration::from_micros(if longest == 0 { 0 } else { dice.1.below(longest) })
     }
 
     pub(super) fn loses_answer(&self) -> bool {

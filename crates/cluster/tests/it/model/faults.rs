@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lycosa_cluster::bus::Bus;
-use lycosa_cluster::bus::memory::{Chances, Link as Wire, MemoryBus, MemoryServer};
+use lycosa_cluster::bus::memory::{Chances, Dice, Link as Wire, MemoryBus, MemoryServer};
 use lycosa_cluster::membership::Timing;
 use lycosa_cluster::name::NodeId;
 use lycosa_cluster::node::{NodeHandle, join};
@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::toy::{Toy, settings};
-use super::web::{Dice, url};
+use super::web::url;
 use super::{Chronicle, Shared, Web, check_history, trace};
 
 const PARTITIONS: u16 = 12;
@@ -57,7 +57,7 @@ impl World {
         let id = NodeId::new(name, self.lives).unwrap();
         let wire = Arc::new(Wire::default());
         let bus = MemoryBus::new(self.server.clone(), wire.clone());
-        let toy = Toy::new(&self.web, &self.chronicle, &disk, self.dice.next());
+        let toy = Toy::new(&self.web, &self.chronicle, &disk, self.dice.word());
         let (sender, handles) = mpsc::unbounded_channel();
         let task = tokio::spawn(toy.run(bus, id, capacity, Timing::default(), sender));
         Node { name: name.to_owned(), wire, disk, task, handle: None, handles }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lycosa_cluster::bus::Bus;
+use lycosa_cluster::bus::memory::Dice;
 use lycosa_cluster::membership::{Figures, Timing};
 use lycosa_cluster::name::NodeId;
 use lycosa_cluster::node::{
@@ -18,7 +19,7 @@ use lycosa_types::PartitionId;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
-use super::web::{Dice, page_of, url};
+use super::web::{page_of, url};
 use super::{Shared, Web, trace};
 
 /// Pages fetched side by side on a node.

@@ -3,7 +3,7 @@
 use lycosa_cluster::LinkMode;
 use lycosa_engine::bookkeeper::Stop;
 
-use super::{Cluster, check_all_done, merge, world};
+use super::{Cluster, check_all_done, merge, slowed, world};
 
 /// Every page is found although no link is sent. A page is asked for once by its owner, and once by each node
 /// that crossed over.
@@ -12,9 +12,7 @@ fn nodes_that_cross_over_find_everything() {
     let mut cluster = Cluster::start(world(36, 1200));
     cluster.settings.links = LinkMode::Cross;
     let seeds = cluster.site.world.seeds(1);
-    let config = cluster.config();
-    let (a, b) = (cluster.member("a", config.clone()), cluster.member("b", config.clone()));
-    cluster.submit(&seeds, &config);
+    let (a, b) = cluster.pair(&seeds, &cluster.config());
     let ((a_end, mut all), (b_end, of_b)) = (a.finish(), b.finish());
     assert_eq!((a_end.stop, b_end.stop), (Stop::Exhausted, Stop::Exhausted));
     for end in [&a_end, &b_end] {
@@ -32,12 +30,9 @@ fn what_was_put_aside_is_not_lost_with_a_node_that_leaves() {
     let mut cluster = Cluster::start(world(37, 1200));
     cluster.settings.links = LinkMode::Cross;
     let seeds = cluster.site.world.seeds(1);
-    let mut config = cluster.config();
-    config.politeness.delay_ms = 10;
+    let mut config = slowed(cluster.config(), 10);
     config.politeness.ip_delay_ms = 0;
-    config.politeness.per_host = 1;
-    let (a, b) = (cluster.member("a", config.clone()), cluster.member("b", config.clone()));
-    cluster.submit(&seeds, &config);
+    let (a, b) = cluster.pair(&seeds, &config);
     // One of them has the seed, and with it all there is to do at first.
     while a.crawl.progress().totals.pages + b.crawl.progress().totals.pages < 40 {
         std::thread::sleep(std::time::Duration::from_millis(10));

@@ -19,8 +19,7 @@ fn copies_are_told_across_nodes() {
     let mut config = cluster.config();
     // Both hosts of a mirror are crawled to their end.
     config.judging.skip_mirrors = false;
-    let (a, b) = (cluster.member("a", config.clone()), cluster.member("b", config.clone()));
-    cluster.submit(&seeds, &config);
+    let (a, b) = cluster.pair(&seeds, &config);
     let ((_, mut all), (_, of_b)) = (a.finish(), b.finish());
     let is_copy =
         |record: &UrlRecord| record.visit.as_ref().is_some_and(|visit| visit.duplicate_of.is_some());

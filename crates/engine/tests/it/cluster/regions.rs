@@ -11,7 +11,7 @@ use lycosa_engine::bookkeeper::Stop;
 use lycosa_simweb::{ServerConfig, WorldConfig};
 use lycosa_types::{CanonUrl, Granularity, Outcome, UrlRecord, UrlState};
 
-use super::{Cluster, Member, PATIENCE, check_all_done, merge, runtime, settings, world};
+use super::{Cluster, Member, PATIENCE, check_all_done, merge, runtime, settings, slowed, world};
 use crate::site::Site;
 
 const EAST: RegionId = RegionId(0);
@@ -40,6 +40,15 @@ impl Cluster {
         config.fetch.resolve =
             hosts.map(|(n, host)| format!("{}:80:127.0.0.{}:{port}", host.name, address(n + turn))).collect();
         config
+    }
+
+    /// A node in each region, which begin with the seeds once the partitions of the regions are theirs.
+    fn east_and_west(&self, seeds: &[String], of_east: Config, of_west: Config) -> (Member, Member) {
+        let east = self.member_in(Some(EAST), "east", of_east.clone());
+        let west = self.member_in(Some(WEST), "west", of_west);
+        self.wait_for_owners(&east, &west);
+        self.submit(seeds, &of_east);
+        (east, west)
     }
 
     /// Waits until every partition has an owner, and those of a region one of its own.
@@ -84,11 +93,7 @@ fn fetched(records: &BTreeMap<String, UrlRecord>) -> BTreeSet<&str> {
 fn servers_are_crawled_by_the_nodes_near_them() {
     let cluster = start(world(61, 1500), Granularity::Host);
     let seeds = cluster.site.world.seeds(1);
-    let config = cluster.regional(0);
-    let east = cluster.member_in(Some(EAST), "east", config.clone());
-    let west = cluster.member_in(Some(WEST), "west", config.clone());
-    cluster.wait_for_owners(&east, &west);
-    cluster.submit(&seeds, &config);
+    let (east, west) = cluster.east_and_west(&seeds, cluster.regional(0), cluster.regional(0));
     let ((east_end, of_east), (west_end, of_west)) = (east.finish(), west.finish());
     assert_eq!((east_end.stop, west_end.stop), (Stop::Exhausted, Stop::Exhausted));
     for (records, near, far) in [(&of_east, 2, 3), (&of_west, 3, 2)] {
@@ -131,15 +136,8 @@ fn nodes_that_are_told_different_addresses_agree() {
 fn a_region_whose_only_node_dies_is_crawled_by_others() {
     let cluster = start(world(64, 1500), Granularity::Host);
     let seeds = cluster.site.world.seeds(1);
-    let mut config = cluster.regional(0);
-    config.politeness.delay_ms = 10;
-    config.politeness.per_host = 1;
-    let east = cluster.member_in(Some(EAST), "east", config.clone());
-    let mut other = cluster.regional(1);
-    other.politeness = config.politeness.clone();
-    let west = cluster.member_in(Some(WEST), "west", other);
-    cluster.wait_for_owners(&east, &west);
-    cluster.submit(&seeds, &config);
+    let slow = |turn: usize| slowed(cluster.regional(turn), 10);
+    let (east, west) = cluster.east_and_west(&seeds, slow(0), slow(1));
     east.wait_for_pages(60);
     east.node.kill();
     east.wire.set_cut(true);
@@ -155,10 +153,8 @@ fn a_region_whose_only_node_dies_is_crawled_by_others() {
 fn the_block_of_a_region_follows_its_nodes() {
     let cluster = start(world(65, 1500), Granularity::Host);
     let seeds = cluster.site.world.seeds(1);
-    let mut config = cluster.regional(0);
-    config.politeness.delay_ms = 20;
+    let mut config = slowed(cluster.regional(0), 20);
     config.politeness.max_delay_ms = 20;
-    config.politeness.per_host = 1;
     let west = cluster.member_in(Some(WEST), "west", config.clone());
     cluster.submit(&seeds, &config);
     west.wait_for_pages(60);
@@ -190,10 +186,7 @@ fn hosts_without_an_address_end_at_home() {
     seeds.extend([private.clone(), literal.clone()]);
     let mut config = cluster.regional(0);
     config.politeness.max_tries = 1;
-    let east = cluster.member_in(Some(EAST), "east", config.clone());
-    let west = cluster.member_in(Some(WEST), "west", config.clone());
-    cluster.wait_for_owners(&east, &west);
-    cluster.submit(&seeds, &config);
+    let (east, west) = cluster.east_and_west(&seeds, config.clone(), config);
     let ((_, of_east), (_, of_west)) = (east.finish(), west.finish());
     assert!(of_east.contains_key(&literal) && !of_west.contains_key(&literal));
     let mut all = of_east;
