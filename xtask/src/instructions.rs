@@ -17,7 +17,8 @@ const STAGES: [&str; 8] = ["decode", "scan", "links", "sign", "digest", "encode"
 /// Pages that the example works on.
 const PAGES: u64 = 100;
 /// A stage may cost this much more than written down, in percent, before the check fails. Counts differ by less than one
-/// percent from run to run (hash seeds); processors with other vector instructions explain the rest.
+/// percent from run to run (hash seeds), those of the frontier by three (its store throws dice); processors with other vector
+/// instructions explain the rest.
 const MARGIN_PERCENT: u64 = 10;
 
 type Figures = BTreeMap<String, u64>;

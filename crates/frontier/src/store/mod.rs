@@ -18,7 +18,6 @@ mod visits;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use foldhash::{HashMap, HashSet};
 
@@ -66,10 +65,6 @@ pub enum StoreError {
     )]
     Poisoned,
 }
-
-/// Full write buffers of a keyspace that may wait for being written to tables; then those who commit wait, too.
-const MAX_FULL_BUFFERS: usize = 2;
-const BUFFER_PAUSE: Duration = Duration::from_millis(5);
 
 /// A named value of the engine's own: ends of files, totals.
 pub type Mark = (&'static str, Vec<u8>);
@@ -204,7 +199,7 @@ impl Store {
             // Most of what is written, and read in stretches: no filter could tell what is not there, and every table beside
             // another is one more to look into. So its buffers are larger, fewer of them are merged at once, and a level holds more.
             queue: db.keyspace("queue", || {
-                let merging = Leveled::default().with_l0_threshold(4).with_table_target_size(memtable * 8);
+                let merging = Leveled::default().with_l0_threshold(10).with_table_target_size(memtable * 5);
                 sized(queue_buffer)
                     .filter_policy(FilterPolicy::disabled())
                     .compaction_strategy(Arc::new(merging))
@@ -266,13 +261,10 @@ impl Store {
     }
 
     /// Changes write buffers that are full for empty ones. The engine leaves that to the thread that merges tables, which
-    /// may take seconds to come to it, and the buffer would grow meanwhile.
+    /// may take seconds to come to it, and the buffer would grow meanwhile. While four full ones wait, commits wait, too.
     fn change_full_buffers(&self) -> Result<(), StoreError> {
         for (keyspace, bytes) in &self.buffered {
             if keyspace.tree.active_memtable().size() > *bytes {
-                while keyspace.sealed_memtable_count() >= MAX_FULL_BUFFERS {
-                    std::thread::sleep(BUFFER_PAUSE);
-                }
                 keyspace.rotate_memtable()?;
             }
         }
