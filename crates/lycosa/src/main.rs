@@ -33,8 +33,8 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
 
-/// Bodies, rows and blocks of the store are made by one thread and dropped by another all the time. Measured with 100
-/// million URLs: a fifth less CPU than the C library's, and a sixth less memory.
+/// Bodies, rows and blocks of the store are made by one thread and dropped by another all the time. Measured with a
+/// frontier of 12 million URLs: a fifth less CPU than with the C library's, and a fifth less memory.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
