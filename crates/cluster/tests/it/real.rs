@@ -22,7 +22,7 @@ use crate::server::{Server, free_port};
 
 const PARTITIONS: u16 = 6;
 const SEEDS: [u32; 2] = [0, 7];
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(400);
 
 /// Short waits: everything is on one machine.
 fn quick() -> Timing {
