@@ -20,10 +20,6 @@ use lycosa_types::{Exclusion, UnixMs};
 use crawl::Crawl;
 use web::Web;
 
-/// As in the program.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 pub type Failed = Box<dyn std::error::Error>;
 
 /// The made-up clock starts here.
