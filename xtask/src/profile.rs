@@ -120,10 +120,8 @@ const NAMES: [(&str, Stage); 46] = [
     ("tokio", Stage::Fetch),
     ("mio", Stage::Fetch),
 ];
-/// Names of the memory functions of the allocator and the C library.
-const MEMORY: [&str; 13] = [
-    "mi_",
-    "_mi_",
+/// Names of the C library's memory functions.
+const MEMORY: [&str; 11] = [
     "malloc",
     "_int_",
     "cfree",
@@ -281,7 +279,6 @@ mod tests {
         assert_eq!(stage("worker-1", "lycosa_page::winnow::Winnower::minutiae", "lycosa"), Stage::Prints);
         assert_eq!(stage("worker-1", "_int_malloc", "libc.so.6"), Stage::PageMemory);
         assert_eq!(stage("committer", "_int_malloc", "libc.so.6"), Stage::StateMemory);
-        assert_eq!(stage("committer", "mi_free", "lycosa"), Stage::StateMemory);
         assert_eq!(stage("worker-1", "tcp_sendmsg", "[kernel.kallsyms]"), Stage::Sockets);
         assert_eq!(stage("fjall:worker", "core::cmp", "lycosa"), Stage::Store);
         assert_eq!(sample("nothing of the kind"), None);

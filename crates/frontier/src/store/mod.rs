@@ -196,8 +196,8 @@ impl Store {
                     .data_block_compression_policy(CompressionPolicy::disabled())
             })?,
             known: short("known")?,
-            // Most of what is written, and read in stretches: no filter could tell what is not there, and every table beside
-            // another is one more to look into. So its buffers are larger, fewer of them are merged at once, and a level holds more.
+            // Most of what is written, and read in stretches, where no filter could tell what is not there. The more is merged
+            // into a level at once, the less often its tables are written again: so its buffers are larger, and more of them wait.
             queue: db.keyspace("queue", || {
                 let merging = Leveled::default().with_l0_threshold(10).with_table_target_size(memtable * 5);
                 sized(queue_buffer)
