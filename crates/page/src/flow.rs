@@ -195,7 +195,9 @@ fn words_end(bytes: &[u8], from: usize, end: usize) -> usize {
 #[inline(never)]
 fn long_run(bytes: &[u8], from: usize, blank_before: &mut u64) -> usize {
     let mut at = from;
-    while let Some([before, here @ ..]) = bytes.get(at.wrapping_sub(1)..).and_then(|rest| rest.first_chunk::<33>()) {
+    while let Some([before, here @ ..]) =
+        bytes.get(at.wrapping_sub(1)..).and_then(|rest| rest.first_chunk::<33>())
+    {
         let mut before = *before;
         let mut ends = false;
         for &b in here {

@@ -268,8 +268,20 @@ mod tests {
     #[test]
     fn lines_are_those_of_the_text() {
         let mut dice = Dice(8);
-        let parts =
-            ["a", "word", " ", "  ", "\n", "1", "2026-11-15", "é", "\u{1}", "longer-than-eight", "ago", "exactly8"];
+        let parts = [
+            "a",
+            "word",
+            " ",
+            "  ",
+            "\n",
+            "1",
+            "2026-11-15",
+            "é",
+            "\u{1}",
+            "longer-than-eight",
+            "ago",
+            "exactly8",
+        ];
         for round in 0..6_000 {
             let text = dice.text(round % 60, &parts);
             let mut marks = Vec::new();

@@ -147,7 +147,8 @@ mod tests {
     fn letters_are_kept_in_order() {
         let mut dice = Dice(6);
         let mut letters = Letters::default();
-        let parts = ["a", "Word", " ", ", ", "0aZ9", "—", "ThisIsALongNameOfSomething", "\n", "é", "@[`{/:", "b c d"];
+        let parts =
+            ["a", "Word", " ", ", ", "0aZ9", "—", "ThisIsALongNameOfSomething", "\n", "é", "@[`{/:", "b c d"];
         let mut wide = Vec::new();
         for round in 0..4_000 {
             let text = dice.text(round % 40, &parts);
@@ -156,7 +157,8 @@ mod tests {
             assert_eq!(letters.codes(), expected.collect::<Vec<_>>(), "{text:?}");
             assert_eq!(narrow, !text.contains('é'), "{text:?}");
             keep_wide(&text, &mut wide);
-            let small = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).map(u32::from);
+            let small =
+                text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).map(u32::from);
             assert_eq!(wide, small.collect::<Vec<_>>(), "{text:?}");
         }
     }
