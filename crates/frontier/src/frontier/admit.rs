@@ -138,7 +138,7 @@ impl Frontier {
     fn enqueue(&mut self, index: HostIndex, entry: Entry, now: UnixMs) -> Result<(), StoreError> {
         let hosts = self.hosts.len().max(1);
         let Some(host) = self.hosts.get_mut(index) else { return Ok(()) };
-        self.changes.queued.push(host.slot, &entry)?;
+        self.changes.queued.push(host.slot, &entry, host.queue.line_before(entry.rank))?;
         host.waiting += 1;
         host.accepted += 1;
         self.waiting += 1;

@@ -352,32 +352,34 @@ impl Frontier {
         Ok(())
     }
 
-    /// What waits for a host from `from` on, on disk and on the way there; and where the stretch ends, if it does not
-    /// reach the end of the queue.
+    /// What waits for a host in rows from `from` on, on disk and on the way there; and the last row, if it is not that of
+    /// the queue. Bundles among them are parted.
     fn read_waiting(
-        &self,
+        &mut self,
         index: HostIndex,
         from: Rank,
         limit: usize,
     ) -> Result<(Vec<Entry>, Option<Rank>), StoreError> {
         let Some(host) = self.hosts.get(index) else { return Ok((Vec::new(), None)) };
         let slot = host.slot;
-        let on_disk = self.store.waiting(slot, from, limit)?;
-        let complete = on_disk.len() < limit;
-        let beyond = if complete { None } else { on_disk.last().map(|entry| entry.rank) };
+        let stretch = self.store.waiting(slot, from, limit)?;
+        let beyond = stretch.read_to;
+        let is_within = |row: Rank| row >= from && beyond.is_none_or(|end| row <= end);
+        self.part(slot, &stretch.entries)?;
+        self.part_uncommitted(slot, is_within)?;
+        let Some(host) = self.hosts.get(index) else { return Ok((Vec::new(), None)) };
         let changes = self.uncommitted.iter().map(|(changes, _)| &**changes).chain([&self.changes]);
         let stands = |key: UrlKey, rank: Rank| {
             !self.in_flight.contains_key(&key)
                 && self.moving.get(&key).is_none_or(|at| *at == rank)
                 && !self.stands_elsewhere(host, key, rank)
         };
-        let mut entries = on_disk;
+        let mut entries: Vec<Entry> = stretch.entries.into_iter().map(|lying| lying.entry).collect();
         entries.retain(|entry| stands(entry.key, entry.rank));
         // What is not on disk yet, up to where the stretch from disk ends.
-        let is_within = |rank: Rank| rank >= from && beyond.is_none_or(|end| rank <= end);
         for changes in changes {
             for entry in changes.queued.of(slot) {
-                if is_within(entry.rank) && stands(entry.key, entry.rank) {
+                if is_within(entry.row) && stands(entry.key, entry.rank) {
                     entries.push(entry.decode()?);
                 }
             }

@@ -5,6 +5,7 @@
 
 mod backlog;
 mod batch;
+mod bundle;
 mod codec;
 mod collect;
 mod keys;
@@ -42,7 +43,7 @@ use crate::order::Rank;
 use operations::Space;
 
 /// The version of everything below `state/`. A store with another version is refused.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -66,6 +67,9 @@ pub enum StoreError {
     Poisoned,
 }
 
+/// Rows looked at for the bundle that an entry is in: others may have come to stand behind its first.
+const LOOK_BACK: usize = 4;
+
 /// A named value of the engine's own: ends of files, totals.
 pub type Mark = (&'static str, Vec<u8>);
 
@@ -88,6 +92,8 @@ pub struct Changes {
     pub amended: HashMap<UrlId, Amendment>,
     /// Hosts that have moved entries.
     pub moved_hosts: HashSet<HostSlot>,
+    /// Bundles whose entries are in `queued` again, each in a row of its own.
+    pub parted: Vec<(HostSlot, Rank)>,
     pub hosts: Vec<(HostSlot, HostRecord)>,
     pub rules: Vec<(HostSlot, RulesRecord)>,
     pub prints: Vec<(Digest, UrlId)>,
@@ -99,6 +105,22 @@ pub struct Changes {
     pub placements: Vec<(HostSlot, Placement)>,
     /// URLs that wait for their host to be placed; none: it has gone on.
     pub unplaced: HashMap<(HostSlot, UrlKey), Option<Vec<u8>>>,
+}
+
+/// Some entries that wait for a host, and where reading them ended.
+#[derive(Debug, Default)]
+pub struct Stretch {
+    pub entries: Vec<Lying>,
+    /// The last row, if there may be more.
+    pub read_to: Option<Rank>,
+}
+
+/// An entry on disk.
+#[derive(Debug)]
+pub struct Lying {
+    /// The first rank of the bundle it is in, if it is in one.
+    pub bundle: Option<Rank>,
+    pub entry: Entry,
 }
 
 /// An entry that changed its place in the queue.
@@ -305,13 +327,18 @@ impl Store {
             return Ok(Some(record));
         }
         let slot = HostSlot { partition: id.partition, host: url.host_key() };
+        let mut found = None;
         for guard in self.queue.prefix(keys::host(slot)) {
-            let (_, entry) = read_entry(guard)?;
-            if entry.key == id.key {
-                return Ok(Some(entry.into_record()));
+            read_row(guard, |_, lying| {
+                if lying.entry.key == id.key {
+                    found = Some(lying.entry.into_record());
+                }
+            })?;
+            if found.is_some() {
+                break;
             }
         }
-        Ok(None)
+        Ok(found)
     }
 
     /// Every known URL: the visited ones in key order, then those that wait, by host.
@@ -322,9 +349,14 @@ impl Store {
             let (key, value) = guard.into_inner()?;
             Ok((UrlId::from_bytes(&key).ok_or(StoreError::Damaged("url key"))?, codec::decode_url(&value)?))
         });
-        let waiting = moment.iter(&self.queue).map(|guard| {
-            let (slot, entry) = read_entry(guard)?;
-            Ok((UrlId { partition: slot.partition, key: entry.key }, entry.into_record()))
+        let waiting = moment.iter(&self.queue).flat_map(|guard| {
+            let mut row = Vec::new();
+            let read = read_row(guard, |slot, Lying { entry, .. }| {
+                let id = UrlId { partition: slot.partition, key: entry.key };
+                row.push(Ok((id, entry.into_record())));
+            });
+            row.extend(read.err().map(Err));
+            row
         });
         visited.chain(waiting)
     }
@@ -394,21 +426,46 @@ impl Store {
         })
     }
 
-    /// Up to `limit` entries waiting for a host, from `from` upwards.
-    pub fn waiting(&self, slot: HostSlot, from: Rank, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    /// About `limit` entries waiting for a host, in rows from `from` upwards: each row is read whole.
+    pub fn waiting(&self, slot: HostSlot, from: Rank, limit: usize) -> Result<Stretch, StoreError> {
         let range = keys::queue(slot, from)..=keys::queue(slot, Rank::LAST);
-        self.queue.range(range).take(limit).map(|guard| read_entry(guard).map(|(_, entry)| entry)).collect()
+        let mut stretch = Stretch::default();
+        let mut last_row = None;
+        for guard in self.queue.range(range) {
+            if stretch.entries.len() >= limit {
+                stretch.read_to = last_row;
+                break;
+            }
+            last_row = Some(read_row(guard, |_, lying| stretch.entries.push(lying))?);
+        }
+        Ok(stretch)
     }
 
-    /// The entry that waits at `rank`, if it is committed.
-    pub fn entry(&self, slot: HostSlot, rank: Rank) -> Result<Option<Entry>, StoreError> {
-        let found = self.queue.get(keys::queue(slot, rank))?;
-        found.map(|bytes| codec::decode_entry(slot.partition, rank, &bytes)).transpose()
+    /// The entry that waits at `rank`, if it is committed, behind those of the same bundle, if it is in one.
+    pub fn entry(&self, slot: HostSlot, rank: Rank) -> Result<Option<(Entry, Vec<Lying>)>, StoreError> {
+        let upwards = keys::queue(slot, Rank { sequence: 0, ..rank })..=keys::queue(slot, rank);
+        for guard in self.queue.range(upwards).rev().take(LOOK_BACK) {
+            let (mut found, mut bundle) = (None, Vec::new());
+            read_row(guard, |_, lying| {
+                if lying.entry.rank == rank {
+                    found = Some(lying.entry.clone());
+                }
+                bundle.extend(lying.bundle.is_some().then_some(lying));
+            })?;
+            if let Some(found) = found {
+                return Ok(Some((found, bundle)));
+            }
+        }
+        Ok(None)
     }
 
     /// Entries waiting anywhere, counted by walking them: for tests and repair, not for a crawl.
     pub fn count_waiting(&self) -> Result<u64, StoreError> {
-        Ok(self.queue.len()? as u64)
+        let mut count = 0;
+        for guard in self.queue.iter() {
+            read_row(guard, |_, _| count += 1)?;
+        }
+        Ok(count)
     }
 
     /// Bytes the state takes on disk.
@@ -422,10 +479,13 @@ impl Store {
     }
 }
 
-fn read_entry(guard: fjall::Guard) -> Result<(HostSlot, Entry), StoreError> {
+/// Reads a row of the queue, entry by entry. Returns its rank.
+fn read_row(guard: fjall::Guard, mut take: impl FnMut(HostSlot, Lying)) -> Result<Rank, StoreError> {
     let (key, value) = guard.into_inner()?;
     let damaged = || StoreError::Damaged("queue key");
     let slot = key.get(..10).and_then(keys::read_host).ok_or_else(damaged)?;
     let rank = keys::read_rank(&key).ok_or_else(damaged)?;
-    Ok((slot, codec::decode_entry(slot.partition, rank, &value)?))
+    let bundle = bundle::is_bundle(&value).then_some(rank);
+    bundle::read_row(slot.partition, rank, &value, |entry| take(slot, Lying { bundle, entry }))?;
+    Ok(rank)
 }
