@@ -70,6 +70,13 @@ impl HostQueue {
         self.spilled_from.filter(|line| rank >= *line)
     }
 
+    /// Draws the line before an entry that stands behind all that are in memory: it is left to the disk.
+    pub fn draw_line_before(&mut self, rank: Rank) {
+        if self.spilled_from.is_none() && self.head.last_key_value().is_none_or(|(last, _)| *last < rank) {
+            self.spilled_from = Some(rank);
+        }
+    }
+
     /// An entry was left to the disk at `rank`.
     pub fn expect(&mut self, rank: Rank) {
         self.expected = self.expected.map(|expected| expected.min(rank));
@@ -210,6 +217,9 @@ mod tests {
                     0..=4 => {
                         let entry = entry(priority, sequence);
                         sequence += 1;
+                        if action == 4 {
+                            queue.draw_line_before(entry.rank);
+                        }
                         disk.insert(entry.rank, entry.clone());
                         queue.push(Box::new(entry));
                     }

@@ -13,8 +13,8 @@ use crate::store::{Moved, StoreError};
 const RELOAD_ENTRIES: std::ops::RangeInclusive<usize> = 8..=1024;
 /// A host that is asked again and again may read up to this part of the room there is.
 const STRETCH_SHARE: usize = 64;
-/// This part of the memory for entries is kept free for those that are read.
-const ROOM_SHARE: usize = 8;
+/// This part of the memory for entries is kept free for those that are read: new ones are left to the disk.
+pub(super) const ROOM_SHARE: usize = 8;
 /// Entries read from disk at a time for a list of the pvalue order that is not in memory.
 const LIST_ENTRIES: usize = 64;
 /// Entries dropped by rules in one go before others get their turn.

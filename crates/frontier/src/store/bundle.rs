@@ -71,7 +71,8 @@ pub(super) fn append(entries: &[(Rank, &[u8])], out: &mut Vec<u8>) -> Result<(),
 
 /// How many bytes two URLs begin with alike.
 fn shared_bytes(before: &str, url: &str) -> u16 {
-    let alike = before.bytes().zip(url.bytes()).take(usize::from(u16::MAX)).take_while(|(a, b)| a == b).count();
+    let alike =
+        before.bytes().zip(url.bytes()).take(usize::from(u16::MAX)).take_while(|(a, b)| a == b).count();
     url.floor_char_boundary(alike) as u16
 }
 

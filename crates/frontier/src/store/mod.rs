@@ -13,6 +13,7 @@ mod operations;
 mod partitions;
 mod picture;
 mod placing;
+mod queue;
 mod seen_log;
 mod visits;
 
@@ -25,7 +26,7 @@ use foldhash::{HashMap, HashSet};
 use fjall::compaction::Leveled;
 use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
-use lycosa_types::{CanonUrl, Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
+use lycosa_types::{Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 
 pub use backlog::Backlog;
 pub use codec::{HostRecord, RulesRecord};
@@ -35,12 +36,14 @@ pub use partitions::{Pairs, PartitionWrite};
 pub use picture::PartitionPicture;
 pub(crate) use picture::StoredHost;
 pub use placing::{Placement, UnplacedUrl};
+pub use queue::{Lying, Stretch};
 
 use crate::course::Amendment;
 use crate::frontier::Done;
 use crate::host_queue::Entry;
 use crate::order::Rank;
 use operations::Space;
+use queue::read_row;
 
 /// The version of everything below `state/`. A store with another version is refused.
 pub const FORMAT_VERSION: u32 = 4;
@@ -66,9 +69,6 @@ pub enum StoreError {
     )]
     Poisoned,
 }
-
-/// Rows looked at for the bundle that an entry is in: others may have come to stand behind its first.
-const LOOK_BACK: usize = 4;
 
 /// A named value of the engine's own: ends of files, totals.
 pub type Mark = (&'static str, Vec<u8>);
@@ -105,22 +105,6 @@ pub struct Changes {
     pub placements: Vec<(HostSlot, Placement)>,
     /// URLs that wait for their host to be placed; none: it has gone on.
     pub unplaced: HashMap<(HostSlot, UrlKey), Option<Vec<u8>>>,
-}
-
-/// Some entries that wait for a host, and where reading them ended.
-#[derive(Debug, Default)]
-pub struct Stretch {
-    pub entries: Vec<Lying>,
-    /// The last row, if there may be more.
-    pub read_to: Option<Rank>,
-}
-
-/// An entry on disk.
-#[derive(Debug)]
-pub struct Lying {
-    /// The first rank of the bundle it is in, if it is in one.
-    pub bundle: Option<Rank>,
-    pub entry: Entry,
 }
 
 /// An entry that changed its place in the queue.
@@ -321,26 +305,6 @@ impl Store {
         self.urls.get(id.to_bytes())?.map(|bytes| codec::decode_url(&bytes)).transpose()
     }
 
-    /// The same for a URL that may still wait: found by walking its host's queue.
-    pub fn visited_or_waiting(&self, id: UrlId, url: &CanonUrl) -> Result<Option<UrlRecord>, StoreError> {
-        if let Some(record) = self.url(id)? {
-            return Ok(Some(record));
-        }
-        let slot = HostSlot { partition: id.partition, host: url.host_key() };
-        let mut found = None;
-        for guard in self.queue.prefix(keys::host(slot)) {
-            read_row(guard, |_, lying| {
-                if lying.entry.key == id.key {
-                    found = Some(lying.entry.into_record());
-                }
-            })?;
-            if found.is_some() {
-                break;
-            }
-        }
-        Ok(found)
-    }
-
     /// Every known URL: the visited ones in key order, then those that wait, by host.
     pub fn urls(&self) -> impl Iterator<Item = Result<(UrlId, UrlRecord), StoreError>> + '_ {
         // One moment for both: beside a crawl, a URL must not slip from one to the other unseen.
@@ -426,48 +390,6 @@ impl Store {
         })
     }
 
-    /// About `limit` entries waiting for a host, in rows from `from` upwards: each row is read whole.
-    pub fn waiting(&self, slot: HostSlot, from: Rank, limit: usize) -> Result<Stretch, StoreError> {
-        let range = keys::queue(slot, from)..=keys::queue(slot, Rank::LAST);
-        let mut stretch = Stretch::default();
-        let mut last_row = None;
-        for guard in self.queue.range(range) {
-            if stretch.entries.len() >= limit {
-                stretch.read_to = last_row;
-                break;
-            }
-            last_row = Some(read_row(guard, |_, lying| stretch.entries.push(lying))?);
-        }
-        Ok(stretch)
-    }
-
-    /// The entry that waits at `rank`, if it is committed, behind those of the same bundle, if it is in one.
-    pub fn entry(&self, slot: HostSlot, rank: Rank) -> Result<Option<(Entry, Vec<Lying>)>, StoreError> {
-        let upwards = keys::queue(slot, Rank { sequence: 0, ..rank })..=keys::queue(slot, rank);
-        for guard in self.queue.range(upwards).rev().take(LOOK_BACK) {
-            let (mut found, mut bundle) = (None, Vec::new());
-            read_row(guard, |_, lying| {
-                if lying.entry.rank == rank {
-                    found = Some(lying.entry.clone());
-                }
-                bundle.extend(lying.bundle.is_some().then_some(lying));
-            })?;
-            if let Some(found) = found {
-                return Ok(Some((found, bundle)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Entries waiting anywhere, counted by walking them: for tests and repair, not for a crawl.
-    pub fn count_waiting(&self) -> Result<u64, StoreError> {
-        let mut count = 0;
-        for guard in self.queue.iter() {
-            read_row(guard, |_, _| count += 1)?;
-        }
-        Ok(count)
-    }
-
     /// Bytes the state takes on disk.
     pub fn disk_bytes(&self) -> Result<u64, StoreError> {
         Ok(self.db.disk_space()?)
@@ -477,15 +399,4 @@ impl Store {
     pub fn slot(partition: PartitionId, origin: &str) -> HostSlot {
         HostSlot { partition, host: HostKey::of(origin) }
     }
-}
-
-/// Reads a row of the queue, entry by entry. Returns its rank.
-fn read_row(guard: fjall::Guard, mut take: impl FnMut(HostSlot, Lying)) -> Result<Rank, StoreError> {
-    let (key, value) = guard.into_inner()?;
-    let damaged = || StoreError::Damaged("queue key");
-    let slot = key.get(..10).and_then(keys::read_host).ok_or_else(damaged)?;
-    let rank = keys::read_rank(&key).ok_or_else(damaged)?;
-    let bundle = bundle::is_bundle(&value).then_some(rank);
-    bundle::read_row(slot.partition, rank, &value, |entry| take(slot, Lying { bundle, entry }))?;
-    Ok(rank)
 }

@@ -9,6 +9,7 @@
 use fjall::Readable;
 use lycosa_types::{PartitionId, UrlId};
 
+use super::queue::read_row;
 use super::{HostRecord, HostSlot, Store, StoreError, codec, keys};
 use crate::order::{Order, Rank};
 use crate::seen::{Seen, SeenSet};
@@ -89,7 +90,7 @@ impl Store {
         let mut row = Vec::new();
         for guard in moment.prefix(&self.queue, prefix) {
             row.clear();
-            let first = super::read_row(guard, |slot, lying| row.push((slot, lying.entry)))?;
+            let first = read_row(guard, |slot, lying| row.push((slot, lying.entry)))?;
             for (slot, entry) in row.drain(..) {
                 let print = entry.key.low();
                 picture.last_sequence = picture.last_sequence.max(order.sequence_of(entry.rank));
