@@ -52,7 +52,8 @@ pub struct HostQueue {
 
 /// Entries worth reading at once, at most.
 const LONGEST_STRETCH: u16 = 256;
-const FIRST_STRETCH: u16 = 8;
+/// And at least.
+pub const FIRST_STRETCH: u16 = 8;
 
 impl HostQueue {
     /// A queue of which nothing is in memory yet, and whose best is likely to stand at `expected`.

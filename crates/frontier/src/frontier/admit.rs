@@ -2,7 +2,7 @@
 
 use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlRecord, UrlState};
 
-use super::lease::ROOM_SHARE;
+use super::dormant::ROOM_SHARE;
 use super::{Admission, Discovered, Frontier};
 use crate::host::Host;
 use crate::host_queue::Entry;

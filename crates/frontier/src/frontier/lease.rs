@@ -4,17 +4,15 @@ use lycosa_types::{Exclusion, Outcome, UnixMs, UrlKey};
 
 use super::{Done, Frontier, Lease, LeaseKind};
 use crate::host::{Place, RulesState};
-use crate::host_queue::Entry;
+use crate::host_queue::{Entry, FIRST_STRETCH};
 use crate::order::{Lists, Rank};
 use crate::schedule::{Alarm, HostIndex};
 use crate::store::{Moved, StoreError};
 
 /// Entries read from disk at a time; the fewer the more hosts share the memory for entries.
-const RELOAD_ENTRIES: std::ops::RangeInclusive<usize> = 8..=1024;
+const RELOAD_ENTRIES: std::ops::RangeInclusive<usize> = FIRST_STRETCH as usize..=1024;
 /// A host that is asked again and again may read up to this part of the room there is.
 const STRETCH_SHARE: usize = 64;
-/// This part of the memory for entries is kept free for those that are read: new ones are left to the disk.
-pub(super) const ROOM_SHARE: usize = 8;
 /// Entries read from disk at a time for a list of the pvalue order that is not in memory.
 const LIST_ENTRIES: usize = 64;
 /// Entries dropped by rules in one go before others get their turn.
@@ -313,31 +311,6 @@ impl Frontier {
             self.make_room_for_entries(index, limit);
         }
         Ok(())
-    }
-
-    /// Before memory is full, hosts that were not asked lately leave what they hold to the disk: what was read for one
-    /// that is asked again and again would be dropped otherwise, and read again.
-    pub(super) fn make_room_for_entries(&mut self, except: HostIndex, wanted: usize) {
-        let most = self.options.max_entries_in_memory;
-        for _ in 0..wanted * 2 {
-            if self.entries_in_memory <= most - most / ROOM_SHARE {
-                return;
-            }
-            let Some(index) = self.hosts.next_in_ring() else { return };
-            let Some(host) = self.hosts.get_mut(index) else { return };
-            if !std::mem::take(&mut host.asked) && index != except {
-                self.leave_to_disk(index, 0);
-            }
-        }
-    }
-
-    /// Leaves all but the best `keep` entries of a host to the disk.
-    pub(super) fn leave_to_disk(&mut self, index: HostIndex, keep: usize) {
-        let Some(host) = self.hosts.get_mut(index) else { return };
-        let slot = host.slot;
-        let mut moved = Vec::new();
-        self.entries_in_memory -= host.queue.shrink_to(keep, |rank, entry| moved.push((rank, entry)));
-        moved.into_iter().for_each(|(rank, entry)| self.move_on_disk(slot, *entry, rank));
     }
 
     /// Brings some entries from `from` on into memory, leaving the line where it is.

@@ -149,7 +149,7 @@ pub struct Store {
     history: Keyspace,
     claims: Keyspace,
     placing: Keyspace,
-    /// Those with much to write, and how large their write buffers may become.
+    /// All of them, and how large their write buffers may become.
     buffered: Vec<(Keyspace, u64)>,
     poisoned: AtomicBool,
 }
@@ -190,47 +190,48 @@ impl Store {
                 .filter_policy(FilterPolicy::all(filter))
                 .compaction_strategy(Arc::new(merging))
         };
-        let keyspace = |name: &str| db.keyspace(name, || sized(memtable));
-        let short = |name: &str| db.keyspace(name, || sized(short_rows));
-        let mut store = Self {
-            meta: short("meta")?,
-            urls: keyspace("urls")?,
+        // They may become somewhat larger than they should be: small tables cost more merges.
+        let (long, short) = ((memtable, memtable * 2), (short_rows, short_rows * 4));
+        let mut buffered = Vec::new();
+        let mut opened = |name: &str, options: KeyspaceCreateOptions, most: u64| {
+            let keyspace = db.keyspace(name, || options)?;
+            buffered.push((keyspace.clone(), most));
+            Ok::<_, StoreError>(keyspace)
+        };
+        let mut rows = |name: &str, (memtable, most): (u64, u64)| opened(name, sized(memtable), most);
+        let store = Self {
+            meta: rows("meta", short)?,
+            urls: rows("urls", long)?,
+            known: rows("known", short)?,
+            hosts: rows("hosts", short)?,
+            rules: rows("rules", short)?,
+            prints: rows("prints", short)?,
+            signatures: rows("signatures", long)?,
+            courses: rows("courses", short)?,
+            due: rows("due", short)?,
+            history: rows("history", long)?,
+            claims: rows("claims", short)?,
+            placing: rows("placing", short)?,
             // Read in order, from end to end, and nothing in it can be made smaller.
-            seen: db.keyspace("seen", || {
-                sized(memtable)
+            seen: {
+                let options = sized(memtable)
                     .filter_policy(FilterPolicy::disabled())
-                    .data_block_compression_policy(CompressionPolicy::disabled())
-            })?,
-            known: short("known")?,
+                    .data_block_compression_policy(CompressionPolicy::disabled());
+                opened("seen", options, long.1)?
+            },
             // Most of what is written, and read in stretches, where no filter could tell what is not there. The more is merged
             // into a level at once, the less often its tables are written again: so its buffers are larger, and more of them wait.
-            queue: db.keyspace("queue", || {
+            queue: {
                 let merging = Leveled::default().with_l0_threshold(10).with_table_target_size(memtable * 5);
-                sized(queue_buffer)
+                let options = sized(queue_buffer)
                     .filter_policy(FilterPolicy::disabled())
-                    .compaction_strategy(Arc::new(merging))
-            })?,
-            hosts: short("hosts")?,
-            rules: short("rules")?,
-            prints: short("prints")?,
-            signatures: keyspace("signatures")?,
-            courses: short("courses")?,
-            due: short("due")?,
-            history: keyspace("history")?,
-            claims: short("claims")?,
-            placing: short("placing")?,
-            buffered: Vec::new(),
+                    .compaction_strategy(Arc::new(merging));
+                opened("queue", options, queue_buffer)?
+            },
+            buffered,
             poisoned: AtomicBool::new(false),
             db,
         };
-        // The others may become somewhat larger than they should be: small tables cost more merges.
-        let long =
-            [&store.urls, &store.seen, &store.signatures, &store.history].map(|space| (space, memtable * 2));
-        let short =
-            [&store.hosts, &store.known, &store.rules, &store.prints].map(|space| (space, short_rows * 4));
-        let queue = (&store.queue, queue_buffer);
-        let buffered = long.into_iter().chain(short).chain([queue]);
-        store.buffered = buffered.map(|(space, bytes)| (space.clone(), bytes)).collect();
         store.check_format()?;
         Ok(store)
     }
