@@ -80,7 +80,16 @@ impl Deflater {
             };
             let cost_bits = code.cost_bits(&self.search.counts);
             if cost_bits / 8 < (to - from) as u64 {
-                block::write(code, cost_bits, self.search.sequences(), seen, from, last, &mut bits, out);
+                block::write(
+                    code,
+                    cost_bits,
+                    self.search.sequences(),
+                    seen,
+                    from as u32,
+                    last,
+                    &mut bits,
+                    out,
+                );
             } else {
                 block::store(seen.get(from..).unwrap_or_default(), last, &mut bits, out);
             }

@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::code::{SymbolBits, code_lengths, symbol_bits};
-use super::header::{self, Header};
+use super::header::Header;
 use super::search::{Counts, Sequence};
 use super::slot::{DISTANCE_SLOTS, LENGTH_BASE, LENGTH_EXTRA, LENGTH_SLOTS, distance_extra};
 
@@ -60,9 +60,9 @@ impl BlockCode {
                     | u32::from(symbol.count + extra_bits) << 24;
             }
         }
-        for slot in 0..DISTANCE_SLOTS {
+        for (slot, entry) in code.distances.iter_mut().enumerate().take(DISTANCE_SLOTS) {
             let (symbol, extra_bits) = (distance_bits[slot], distance_extra(slot));
-            code.distances[slot] = u32::from(symbol.bits)
+            *entry = u32::from(symbol.bits)
                 | u32::from(symbol.count) << 16
                 | (u32::from(symbol.count) + extra_bits) << 24;
         }
@@ -84,8 +84,8 @@ impl BlockCode {
         for (slot, &extra_bits) in LENGTH_EXTRA.iter().enumerate() {
             extra += counts.literals[257 + slot] * u32::from(extra_bits);
         }
-        for slot in 0..DISTANCE_SLOTS {
-            extra += counts.distances[slot] * distance_extra(slot);
+        for (slot, &count) in counts.distances.iter().enumerate().take(DISTANCE_SLOTS) {
+            extra += count * distance_extra(slot);
         }
         let symbols =
             sum(&counts.literals, &self.literal_lengths) + sum(&counts.distances, &self.distance_lengths);
@@ -100,14 +100,14 @@ pub(super) fn write(
     cost_bits: u64,
     sequences: &[Sequence],
     seen: &[u8],
-    from: usize,
+    from: u32,
     last: bool,
     bits: &mut Bits,
     out: &mut Vec<u8>,
 ) {
     let start = out.len();
-    // Each flush writes eight bytes, of which at least one is needed.
-    out.resize(start + (cost_bits / 8) as usize + header::MAX_BYTES.min(24), 0);
+    // The last flush may write eight bytes for one that is needed, and bits of the block before are in front.
+    out.resize(start + (cost_bits / 8) as usize + 16, 0);
     let place = out.get_mut(start..).unwrap_or_default();
     let mut at = 0u32;
     bits.put(u64::from(last) | 2 << 1, 3);
@@ -123,17 +123,15 @@ fn write_sequences(
     code: &BlockCode,
     sequences: &[Sequence],
     seen: &[u8],
-    mut from: usize,
+    mut from: u32,
     mut bits: Bits,
     out: &mut [u8],
     mut at: u32,
 ) -> (Bits, u32) {
     for sequence in sequences {
-        let run = usize::from(sequence.literals);
-        let mut left = run;
-        let mut literals = seen.get(from..).unwrap_or_default();
-        while left >= 4
-            && let Some((four, rest)) = literals.split_first_chunk::<4>()
+        let end = from + u32::from(sequence.literals);
+        while end - from >= 4
+            && let Some(four) = four_bytes(seen, from)
         {
             let [a, b, c, d] = four.map(|byte| code.literals[usize::from(byte)]);
             let low = u64::from(a & 0xffff) | u64::from(b & 0xffff) << (a >> 24);
@@ -141,20 +139,18 @@ fn write_sequences(
             let low_count = (a >> 24) + (b >> 24);
             bits.put(low | high << low_count, low_count + (c >> 24) + (d >> 24));
             bits.flush(out, &mut at);
-            literals = rest;
-            left -= 4;
+            from += 4;
         }
         // Up to three more, without a branch: all three are looked up, and as many bits taken as belong to `left`.
-        let three = literals
-            .first_chunk::<3>()
-            .copied()
-            .unwrap_or_else(|| [0, 1, 2].map(|i| literals.get(i).copied().unwrap_or_default()));
-        let [a, b, c] = three.map(|byte| code.literals[usize::from(byte)]);
+        let left = end - from;
+        let [a, b, c, _] = four_bytes(seen, from)
+            .unwrap_or_else(|| last_bytes(seen, from))
+            .map(|byte| code.literals[usize::from(byte)]);
         let two_count = (a >> 24) + (b >> 24);
         let all =
             u64::from(a & 0xffff) | u64::from(b & 0xffff) << (a >> 24) | u64::from(c & 0xffff) << two_count;
         let ends = (a >> 24) << 8 | two_count << 16 | (two_count + (c >> 24)) << 24;
-        let count = (ends >> (8 * (left as u32 & 3))) & 0xff;
+        let count = (ends >> (8 * (left & 3))) & 0xff;
         bits.put(all & ((1 << count) - 1), count);
         bits.flush(out, &mut at);
 
@@ -164,9 +160,21 @@ fn write_sequences(
             u64::from(distance & 0xffff) | u64::from(sequence.distance_extra) << ((distance >> 16) & 15);
         bits.put(u64::from(length & 0xff_ffff) | tail << (length >> 24), (length >> 24) + (distance >> 24));
         bits.flush(out, &mut at);
-        from += run + usize::from(sequence.length);
+        from = end + u32::from(sequence.length);
     }
     (bits, at)
+}
+
+#[inline(always)]
+fn four_bytes(seen: &[u8], at: u32) -> Option<[u8; 4]> {
+    seen.get(at as usize..at as usize + 4)?.first_chunk().copied()
+}
+
+/// What is left from `at` on, filled up with zeros.
+#[cold]
+fn last_bytes(seen: &[u8], at: u32) -> [u8; 4] {
+    let rest = seen.get(at as usize..).unwrap_or_default();
+    [0, 1, 2, 3].map(|i| rest.get(i).copied().unwrap_or_default())
 }
 
 /// Writes up to 65535 bytes as they are.

@@ -13,7 +13,7 @@ const ORDER: [u8; SYMBOLS] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13
 const LENGTH_LIMIT: usize = 7;
 
 /// The most there can be: 288 literals and lengths and 32 distances of 7 + 7 bits each, and what comes before.
-pub(super) const MAX_BYTES: usize = 640;
+const MAX_BYTES: usize = 640;
 
 /// The bits of a head, without the three that open a block.
 pub(super) struct Header {
@@ -95,8 +95,8 @@ impl Header {
         let mut lengths = [0; SYMBOLS];
         code_lengths(&items.counts, LENGTH_LIMIT, &mut lengths);
         let code = symbol_bits(&lengths);
-        let mut ordered = ORDER.map(|symbol| lengths.get(usize::from(symbol)).copied().unwrap_or_default());
-        let ordered = trimmed(&mut ordered, 4);
+        let ordered = ORDER.map(|symbol| lengths.get(usize::from(symbol)).copied().unwrap_or_default());
+        let ordered = trimmed(&ordered, 4);
 
         let mut header = Self { bytes: [0; MAX_BYTES + 8], bit_count: 0 };
         let (mut bits, mut at) = (Bits::default(), 0u32);
