@@ -195,21 +195,23 @@ fn words_end(bytes: &[u8], from: usize, end: usize) -> usize {
 #[inline(never)]
 fn long_run(bytes: &[u8], from: usize, blank_before: &mut u64) -> usize {
     let mut at = from;
-    while let Some([before, here @ ..]) =
-        bytes.get(at.wrapping_sub(1)..).and_then(|rest| rest.first_chunk::<33>())
-    {
-        let mut before = *before;
-        let mut ends = false;
-        for &b in here {
-            ends |= (b < b' ') | (b == b'&') | ((b == b' ') & (before == b' '));
-            before = b;
+    while let Some(stretch) = bytes.get(at.wrapping_sub(1)..).and_then(|rest| rest.first_chunk::<33>()) {
+        // Each word, and the same one byte earlier.
+        let [before @ .., _] = stretch;
+        let [_, here @ ..] = stretch;
+        let mut ends = 0;
+        for (here, before) in here.as_chunks::<8>().0.iter().zip(before.as_chunks::<8>().0) {
+            let (here, before) = (u64::from_le_bytes(*here), u64::from_le_bytes(*before));
+            let blanks = swar::ONES * u64::from(b' ');
+            let two_blanks = (here ^ blanks) | (before ^ blanks);
+            ends |= swar::below(here, b' ') | swar::equal(here, b'&') | swar::equal(two_blanks, 0);
         }
-        if ends {
+        if ends != 0 {
             break;
         }
         at += here.len();
     }
-    *blank_before = if at > 0 && bytes.get(at - 1) == Some(&b' ') { 0x80 } else { 0 };
+    *blank_before = if at > 0 && bytes.get(at - 1) == Some(&b' ') { swar::HIGH & 0xff } else { 0 };
     at
 }
 
