@@ -1,33 +1,40 @@
 //! What judging a page costs on one core: all signatures and prints, with the fast hash and with MD5.
 //!
-//! `cargo run --release -p lycosa-page --example judge_speed [DIR…]`: the `.html` files of 20 to 30 KB below the
-//! directories, or pages of the synthetic web of about that size when none is given. Scanning is measured apart and not
-//! included. The level-order table with its content values is no part of the record and is measured apart, too.
+//! `cargo run --release -p lycosa-page --example judge_speed [--all] [DIR…]`: the `.html` files of 20 to 30 KB (with `--all`,
+//! of any size) below the directories, or pages of the synthetic web of about that size when none is given. Scanning is
+//! measured apart and not included, and so is looking for near-duplicates: the print, the look-up and remembering it. The
+//! level-order table with its content values is no part of the record and is measured apart, too.
 
 mod sim_pages;
 
 use lycosa_page::{
-    ContentReader, Extract, Judger, LevelTable, Limits, Scanner, TextCode, Tree, WinnowConfig, WinnowHash,
-    Winnower, charset,
+    ContentReader, Extract, Judger, LevelTable, Limits, Print, PrintIndex, Scanner, TextCode, Tree,
+    WinnowConfig, WinnowHash, Winnower, charset,
 };
 use lycosa_simweb::{Node, PageId, World, WorldConfig};
 use sim_pages::SimPages;
 use std::hint::black_box;
+use std::ops::Range;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const MAX_CORPUS_BYTES: usize = 64 << 20;
-const PAGE_BYTES: std::ops::Range<usize> = 20_000..30_000;
-const SIMULATED_BYTES: std::ops::Range<usize> = 22_000..28_000;
+const PAGE_BYTES: Range<usize> = 20_000..30_000;
+const SIMULATED_BYTES: Range<usize> = 22_000..28_000;
 const ROUNDS: usize = 7;
+/// Pages that the index of prints holds.
+const INDEXED_PAGES: usize = 50_000;
+const LEAST_RESEMBLANCE: f64 = 0.8;
 
 fn main() {
     let mut sources = Vec::new();
     let mut total = 0;
-    for dir in std::env::args().skip(1) {
-        collect(Path::new(&dir), &mut sources, &mut total);
+    let (options, dirs): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|arg| arg == "--all");
+    let sizes = if options.is_empty() { PAGE_BYTES } else { 0..usize::MAX };
+    for dir in &dirs {
+        collect(Path::new(dir), &sizes, &mut sources, &mut total);
     }
-    if std::env::args().len() == 1 {
+    if dirs.is_empty() {
         simulated(&mut sources);
     }
     if sources.is_empty() {
@@ -66,6 +73,15 @@ fn main() {
     });
     report("  of which minutiae", count, ROUNDS, |i| winnower.minutiae(&each(i).1.text).len());
     report("  of which text codes", count, ROUNDS, |i| TextCode::of(&each(i).1.text).distinct as usize);
+    let minutiae: Vec<Vec<u64>> = pages.iter().map(|p| winnower.minutiae(&p.text).to_vec()).collect();
+    report("print, not included", count, ROUNDS, |i| Print::new(i as u64, &minutiae[i]).sketch.len());
+    let prints: Vec<Print> = (0..count).map(|i| Print::new(i as u64, &minutiae[i])).collect();
+    let mut index = PrintIndex::new(INDEXED_PAGES);
+    report("near-duplicates, not included", count, ROUNDS, |i| {
+        let found = index.lookup(&prints[i], LEAST_RESEMBLANCE, 1).len();
+        index.insert(&prints[i]);
+        found
+    });
     let mut trees: Vec<Tree> = vec![Tree::default(); count];
     (0..count).for_each(|i| trees[i].build(&pages[i]));
     let mut table = LevelTable::default();
@@ -110,7 +126,7 @@ fn simulated(sources: &mut Vec<String>) {
     }
 }
 
-fn collect(dir: &Path, sources: &mut Vec<String>, total: &mut usize) {
+fn collect(dir: &Path, sizes: &Range<usize>, sources: &mut Vec<String>, total: &mut usize) {
     let mut paths: Vec<_> =
         std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect();
     paths.sort();
@@ -119,10 +135,10 @@ fn collect(dir: &Path, sources: &mut Vec<String>, total: &mut usize) {
             return;
         }
         if path.is_dir() && !path.is_symlink() {
-            collect(&path, sources, total);
+            collect(&path, sizes, sources, total);
         } else if path.extension().is_some_and(|e| e == "html")
             && let Ok(body) = std::fs::read(&path)
-            && PAGE_BYTES.contains(&body.len())
+            && sizes.contains(&body.len())
         {
             *total += body.len();
             sources.push(charset::decode(&body, Some("text/html")).text.into_owned());

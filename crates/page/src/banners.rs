@@ -103,34 +103,39 @@ fn start_tag(tail: &[u8]) -> &[u8] {
 
 /// Three bytes in a row that every word of [`ADS`], and `banner`, holds: `ad` at its start, or one of the others.
 const TRIPLES: [&[u8; 3]; 4] = [b"spo", b"ick", b"abo", b"ann"];
-/// Quotes are counted in the same pass.
-const QUOTE: u8 = 0x80;
+/// What a byte is beside a part of them: the end of a tag, or one of the quotes, which are counted in the same pass.
+const END: u32 = 1 << 24;
+const DOUBLE_QUOTE: u32 = 1 << 25;
+const SINGLE_QUOTE: u32 = 1 << 26;
 
-/// For each byte, which of the triples it may be the first, second and third of, in either case.
-static TRIPLE: [[u8; 256]; 3] = {
-    let mut table = [[0; 256]; 3];
-    let mut place = 0;
-    while place < 3 {
-        let mut b = 0;
-        while b < 256 {
-            let byte = b as u8;
-            let small = byte.to_ascii_lowercase();
-            let starts = match place {
-                0 => !byte.is_ascii_alphanumeric(),
-                1 => small == b'a',
-                _ => small == b'd',
-            };
-            table[place][b] = starts as u8;
+/// For each byte, which of the triples it may be the first of (lowest eight bits), second and third of, in either case.
+static TRIPLE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut b = 0;
+    while b < 256 {
+        let byte = b as u8;
+        let small = byte.to_ascii_lowercase();
+        let ad = [!byte.is_ascii_alphanumeric(), small == b'a', small == b'd'];
+        let mut place = 0;
+        while place < 3 {
+            let mut parts = ad[place] as u32;
             let mut n = 0;
             while n < TRIPLES.len() {
                 if TRIPLES[n][place] == small {
-                    table[place][b] |= 2 << n;
+                    parts |= 2 << n;
                 }
                 n += 1;
             }
-            b += 1;
+            table[b] |= parts << (8 * place);
+            place += 1;
         }
-        place += 1;
+        table[b] |= match byte {
+            b'>' => END,
+            b'"' => DOUBLE_QUOTE,
+            b'\'' => SINGLE_QUOTE,
+            _ => 0,
+        };
+        b += 1;
     }
     table
 };
@@ -139,19 +144,18 @@ static TRIPLE: [[u8; 256]; 3] = {
 /// left to a closer look.
 #[inline]
 fn may_name_banner(tail: &[u8]) -> bool {
-    let [firsts, seconds, thirds] = &TRIPLE;
-    let (mut one_before, mut two_before, mut found) = (0, 0, 0);
-    let mut in_quotes = false;
-    for &byte in tail.iter().take(LOOK_BYTES) {
-        if byte == b'>' {
-            return found != 0 || in_quotes;
+    // What of each triple was met with this byte: all three in the third eight bits.
+    let mut met = 0;
+    let (mut found, mut any, mut odd) = (0, 0, 0);
+    for &byte in tail.get(..LOOK_BYTES).unwrap_or(tail) {
+        let class = TRIPLE[usize::from(byte)];
+        if class & END != 0 {
+            return found >> 16 & 0xff != 0 || any & SINGLE_QUOTE != 0 || odd & DOUBLE_QUOTE != 0;
         }
-        let at = usize::from(byte);
-        found |= two_before & thirds[at];
-        two_before = one_before & seconds[at];
-        one_before = firsts[at];
-        in_quotes ^= byte == b'"';
-        found |= if byte == b'\'' { QUOTE } else { 0 };
+        met = (met << 8 | 0xff) & class;
+        found |= met;
+        any |= class;
+        odd ^= class;
     }
     true
 }

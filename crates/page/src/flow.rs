@@ -8,6 +8,9 @@ use super::entities::{self, Context};
 use super::swar;
 use std::ops::Range;
 
+/// Eight bytes each: a run that has not ended within so many is taken for a long one.
+const SHORT_WORDS: usize = 2;
+
 /// How the characters of a run are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
@@ -159,7 +162,12 @@ impl Flow {
 fn words_end(bytes: &[u8], from: usize, end: usize) -> usize {
     let mut i = from;
     let mut blank_before = 0;
+    let mut tried = 0;
     loop {
+        if tried == SHORT_WORDS {
+            i = long_run(bytes.get(..end).unwrap_or(bytes), i, &mut blank_before);
+        }
+        tried += 1;
         let stop = match swar::load(bytes, i) {
             Some(word) => {
                 // A false mark cuts a run in two, which comes to the same.
@@ -181,6 +189,28 @@ fn words_end(bytes: &[u8], from: usize, end: usize) -> usize {
             return i - usize::from(bytes.get(i - 1) == Some(&b' '));
         }
     }
+}
+
+/// Steps over stretches in which nothing ends a run; what is left of it ends soon.
+#[inline(never)]
+fn long_run(bytes: &[u8], from: usize, blank_before: &mut u64) -> usize {
+    let mut at = from;
+    while let Some([before, here @ ..]) =
+        bytes.get(at.wrapping_sub(1)..).and_then(|rest| rest.first_chunk::<33>())
+    {
+        let mut before = *before;
+        let mut ends = false;
+        for &b in here {
+            ends |= (b < b' ') | (b == b'&') | ((b == b' ') & (before == b' '));
+            before = b;
+        }
+        if ends {
+            break;
+        }
+        at += here.len();
+    }
+    *blank_before = if at > 0 && bytes.get(at - 1) == Some(&b' ') { 0x80 } else { 0 };
+    at
 }
 
 #[cfg(test)]

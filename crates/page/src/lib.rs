@@ -47,6 +47,7 @@ pub mod mirror;
 pub mod noise;
 pub mod picture;
 mod picture_compare;
+mod print;
 pub mod print_index;
 mod raw_text;
 mod robots_directives;

@@ -53,40 +53,57 @@ impl LineMark {
 }
 
 /// Calls `line` with the mark of each line of `text`, in order. `banners` are the byte ranges of advertisements, sorted.
-#[inline(never)]
 pub fn mark_lines(text: &str, banners: &[(u32, u32)], mut line: impl FnMut(LineMark)) {
     let bytes = text.as_bytes();
     let mut banners = banners.iter().peekable();
+    let mut at = 0;
+    while at < bytes.len() {
+        let (state, end) = read_line(bytes, at);
+        while banners.next_if(|b| b.1 as usize <= at).is_some() {}
+        let inside = banners.peek().is_some_and(|b| (b.0 as usize) <= at);
+        line(state.finish(text, at..end, inside));
+        at = end + 1;
+    }
+}
+
+/// What the words of the line at `from` add up to, and where it ends. A function of its own, so that all of it stays in
+/// registers.
+#[inline(never)]
+fn read_line(bytes: &[u8], from: usize) -> (LineState, usize) {
     let mut state = LineState::default();
-    let (mut line_at, mut at) = (0, 0);
-    while line_at < bytes.len() {
+    let mut at = from;
+    loop {
         let word_at = at;
-        let (mut hash, mut digit) = (0u64, 0u64);
-        loop {
-            let word = swar::load(bytes, at).unwrap_or_else(|| swar::tail(bytes, at));
-            let blanks = swar::below(word, 0x21);
-            let kept = word & swar::in_front_of_first(blanks);
-            digit |= swar::below(kept ^ 0x3030_3030_3030_3030, 10);
-            // The first eight bytes stand alone, so that short words need one multiplication.
-            hash = spread(hash.rotate_left(27) ^ kept);
+        // The first eight bytes stand alone, so that short words need one multiplication.
+        let (mut hash, mut digit, mut blanks) = eight_bytes(bytes, at, 0);
+        at += swar::first(blanks);
+        while blanks == 0 {
+            let more;
+            (hash, more, blanks) = eight_bytes(bytes, at, hash);
+            digit |= more;
             at += swar::first(blanks);
-            if blanks != 0 {
-                break;
-            }
         }
         if at > word_at {
             state.add(hash, digit != 0);
         }
-        let ends_line = bytes.get(at).is_none_or(|&b| b == b'\n');
-        at += 1;
-        if !ends_line {
-            continue;
+        if bytes.get(at).is_none_or(|&b| b == b'\n') {
+            return (state, at);
         }
-        while banners.next_if(|b| b.1 as usize <= line_at).is_some() {}
-        let inside = banners.peek().is_some_and(|b| (b.0 as usize) <= line_at);
-        line(std::mem::take(&mut state).finish(text, line_at..at - 1, inside));
-        line_at = at;
+        at += 1;
     }
+}
+
+/// The hash of a word with up to eight bytes more, marks for digits among them, and for the blanks that end it.
+#[inline(always)]
+fn eight_bytes(bytes: &[u8], at: usize, hash: u64) -> (u64, u64, u64) {
+    let word = match bytes.get(at..at + 8).and_then(|eight| eight.first_chunk::<8>()) {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => swar::tail(bytes, at),
+    };
+    let blanks = swar::below(word, 0x21);
+    let kept = word & swar::in_front_of_first(blanks);
+    let digits = swar::below(kept ^ 0x3030_3030_3030_3030, 10);
+    (spread(hash.rotate_left(27) ^ kept), digits, blanks)
 }
 
 /// The mark of one line.
@@ -187,6 +204,7 @@ fn masked(text: &str, line: Range<usize>) -> (u64, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
 
     fn noise(old: &str, new: &str) -> bool {
         let (a, b) = (mark_line(old), mark_line(new));
@@ -245,6 +263,45 @@ mod tests {
             delta("abc — Python 3.11.2 manual", "abc — Python 3.11.4 manual"),
             delta("os 3.11.2", "os 3.11.4")
         );
+    }
+
+    #[test]
+    fn lines_are_those_of_the_text() {
+        let mut dice = Dice(8);
+        let parts = [
+            "a",
+            "word",
+            " ",
+            "  ",
+            "\n",
+            "1",
+            "2026-11-15",
+            "é",
+            "\u{1}",
+            "longer-than-eight",
+            "ago",
+            "exactly8",
+        ];
+        for round in 0..6_000 {
+            let text = dice.text(round % 60, &parts);
+            let mut marks = Vec::new();
+            mark_lines(&text, &[], |mark| marks.push(mark));
+            let lines: Vec<&str> = text.split_terminator('\n').collect();
+            assert_eq!(marks.len(), lines.len(), "{text:?}");
+            for (mark, line) in marks.iter().zip(lines) {
+                let words = line.split(|c: char| c <= ' ').filter(|word| !word.is_empty());
+                let sum = words.map(plain_hash).fold(0u64, u64::wrapping_add);
+                assert_eq!(mark.words, sum as u32, "{line:?}");
+                assert_eq!(*mark, mark_line(line), "{line:?}");
+            }
+        }
+    }
+
+    /// By its definition: eight bytes after the other, the last of them with at least one zero behind.
+    fn plain_hash(word: &str) -> u64 {
+        let padded = [word.as_bytes(), &vec![0; 8 - word.len() % 8]].concat();
+        let (chunks, _) = padded.as_chunks::<8>();
+        chunks.iter().fold(0, |hash: u64, chunk| spread(hash.rotate_left(27) ^ u64::from_le_bytes(*chunk)))
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! their place. Memory grows with the pages up to what the capacity fixes, [`PrintIndex::BYTES_PER_PAGE`] per page. When
 //! full, the oldest page makes room. A look-up reads a few hundred entries, however many pages there are.
 
-use serde::{Deserialize, Serialize};
+pub use super::print::Print;
+use std::hint::black_box;
 
 /// Minutiae kept of a page.
 pub const SKETCH: usize = 48;
@@ -56,30 +57,6 @@ const MAX_PROBES: usize = 128;
 const FIRST_PAGES: usize = 1024;
 /// Candidates remembered while looking for more, so that most are compared once; a power of two.
 const REMEMBERED: usize = 256;
-
-/// The prints of one page, for storage and for sending to the node that owns them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Print {
-    pub id: u64,
-    /// The smallest minutiae, sorted.
-    pub sketch: Vec<u32>,
-}
-
-impl Print {
-    /// The print of a page from its minutiae (sorted).
-    pub fn new(id: u64, minutiae: &[u64]) -> Self {
-        // Winnowing prefers small hashes: mixed again, every minutia has the same chance.
-        let mut sketch: Vec<u32> =
-            minutiae.iter().map(|m| (m.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32).collect();
-        if sketch.len() > SKETCH {
-            sketch.select_nth_unstable(SKETCH - 1);
-            sketch.truncate(SKETCH);
-        }
-        sketch.sort_unstable();
-        sketch.dedup();
-        Self { id, sketch }
-    }
-}
 
 /// A page that may be a near-duplicate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -196,6 +173,9 @@ impl PrintIndex {
     pub fn lookup_sketch(&mut self, sketch: &[u32], least: f64, most: usize) -> Vec<Candidate> {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
+        // The table is larger than the processor's caches: all slots are asked for at once, then looked at one by one.
+        let values = sketch.iter().take(self.shape.sketch);
+        black_box(values.fold(0, |seen, &value| seen ^ self.slots[self.home(value)].1));
         // A page that many values lead to is mostly met again soon.
         let mut met = [u32::MAX; REMEMBERED];
         let mut leads = 0;

@@ -17,6 +17,7 @@ pub(crate) fn load(bytes: &[u8], at: usize) -> Option<u64> {
 
 /// The last bytes, from `at` on, filled up with zeros.
 #[cold]
+#[inline(never)]
 pub(crate) fn tail(bytes: &[u8], at: usize) -> u64 {
     let mut last = [0u8; 8];
     for (to, &from) in last.iter_mut().zip(bytes.get(at..).unwrap_or(b"")) {

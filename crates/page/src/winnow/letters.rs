@@ -13,8 +13,8 @@ pub(super) struct Letters {
     small: Vec<u8>,
 }
 
-/// Bytes written at a time: eight letters, each at most seven behind the first.
-const ROOM: usize = 16;
+/// Bytes written at a time.
+const ROOM: usize = 8;
 
 impl Letters {
     /// Reads a text; false if a letter beyond ASCII was met, so that the codes are not all.
@@ -30,7 +30,7 @@ impl Letters {
             *to = if counts { small } else { 0 };
         }
         self.len = gather(self.small.get(..bytes.len()).unwrap_or(b""), &mut self.codes);
-        no_wide_letter(text)
+        text.is_ascii() || no_wide_letter(text)
     }
 
     pub fn codes(&self) -> &[u8] {
@@ -38,22 +38,25 @@ impl Letters {
     }
 }
 
-/// Moves what is not zero together, without a branch per byte: each goes where the number of those before it says. What is
-/// dropped is written over by the next.
+/// Moves what is not zero together, eight bytes at a time. What is written behind the last that is kept is written over by
+/// the next.
 #[inline(never)]
 fn gather(small: &[u8], codes: &mut [u8]) -> usize {
     let mut len = 0;
     let (words, tail) = small.as_chunks::<8>();
     for word in words {
-        let kept = swar::zeros(u64::from_le_bytes(*word)) ^ swar::HIGH;
-        // Byte n: how many of the bytes up to n are kept.
-        let counts = (kept >> 7).wrapping_mul(swar::ONES);
-        let before = (counts << 8).to_le_bytes();
-        let Some(room) = codes.get_mut(len..).and_then(|rest| rest.first_chunk_mut::<ROOM>()) else { break };
-        for (&byte, place) in word.iter().zip(before) {
-            room[place as usize % ROOM] = byte;
+        let mut word = u64::from_le_bytes(*word);
+        let mut zeros = swar::zeros(word);
+        let dropped = ((zeros >> 7).wrapping_mul(swar::ONES) >> 56) as usize;
+        // Most words have none, one or two, but nobody knows which: two are taken out, there or not.
+        (word, zeros) = without_first(word, zeros);
+        (word, zeros) = without_first(word, zeros);
+        while zeros != 0 {
+            (word, zeros) = without_first(word, zeros);
         }
-        len += (counts >> 56) as usize;
+        let Some(room) = codes.get_mut(len..len + 8) else { break };
+        room.copy_from_slice(&word.to_le_bytes());
+        len += 8 - dropped;
     }
     for &byte in tail {
         if let Some(place) = codes.get_mut(len) {
@@ -62,6 +65,15 @@ fn gather(small: &[u8], codes: &mut [u8]) -> usize {
         }
     }
     len
+}
+
+/// Takes the first zero out of a word, if there is one: what stands above moves down.
+#[inline(always)]
+fn without_first(word: u64, zeros: u64) -> (u64, u64) {
+    let first = zeros & zeros.wrapping_neg();
+    let below = (first >> 7).wrapping_sub(1);
+    // The byte taken out is zero itself and adds nothing to the one that moves down to where it was.
+    ((word & below) | (word & !below) >> 8, (zeros ^ first) >> 8)
 }
 
 /// Whether all characters beyond ASCII are dropped.
@@ -93,9 +105,28 @@ pub(super) fn small_form(c: char) -> u32 {
 }
 
 pub(super) fn keep_wide(text: &str, out: &mut Vec<u32>) {
+    let table: &[u16; 0x800] = &SMALL_WIDE;
     out.clear();
-    out.reserve(text.len());
-    out.extend(text.chars().map(small_form).filter(|&kept| kept != 0));
+    out.resize(text.len() + 1, 0);
+    // Each is written over by the next if it is dropped.
+    let mut len = 0;
+    let mut keep = |code: u32| {
+        if let Some(place) = out.get_mut(len) {
+            *place = code;
+            len += usize::from(code != 0);
+        }
+    };
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (ascii, wide) = rest.split_at_checked(swar::ascii_prefix(rest.as_bytes())).unwrap_or((rest, ""));
+        ascii.bytes().for_each(|b| keep(u32::from(table[usize::from(b)])));
+        let mut chars = wide.chars();
+        if let Some(c) = chars.next() {
+            keep(small_form(c));
+        }
+        rest = chars.as_str();
+    }
+    out.truncate(len);
 }
 
 /// What becomes of a character of the scripts that two bytes of UTF-8 reach.
@@ -106,3 +137,29 @@ static SMALL_WIDE: LazyLock<[u16; 0x800]> = LazyLock::new(|| {
             .map_or(0, |c| if (c as u32) < 0x1_0000 { c as u16 } else { 0 })
     })
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dice::Dice;
+
+    #[test]
+    fn letters_are_kept_in_order() {
+        let mut dice = Dice(6);
+        let mut letters = Letters::default();
+        let parts =
+            ["a", "Word", " ", ", ", "0aZ9", "—", "ThisIsALongNameOfSomething", "\n", "é", "@[`{/:", "b c d"];
+        let mut wide = Vec::new();
+        for round in 0..4_000 {
+            let text = dice.text(round % 40, &parts);
+            let narrow = letters.read(&text);
+            let expected = text.bytes().filter(u8::is_ascii_alphanumeric).map(|b| b.to_ascii_lowercase());
+            assert_eq!(letters.codes(), expected.collect::<Vec<_>>(), "{text:?}");
+            assert_eq!(narrow, !text.contains('é'), "{text:?}");
+            keep_wide(&text, &mut wide);
+            let small =
+                text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).map(u32::from);
+            assert_eq!(wide, small.collect::<Vec<_>>(), "{text:?}");
+        }
+    }
+}
