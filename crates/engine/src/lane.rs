@@ -8,7 +8,6 @@ use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
 /// A place for one thing, and the task that waits for it.
-#[derive(Debug)]
 pub struct Lane<T> {
     next: Cell<Option<T>>,
     waker: Cell<Option<Waker>>,

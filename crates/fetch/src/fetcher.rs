@@ -218,7 +218,8 @@ impl Fetcher {
         progress: &mut Progress,
     ) -> Result<Received, Failure> {
         let limits = &self.options.limits;
-        let mut watch = Watch::new(limits, total_at, pin!(sleep_until(total_at)));
+        let timer = pin!(sleep_until(total_at));
+        let mut watch = Watch::new(limits, total_at, timer);
         let outcome = session.exchange(request, &self.common, limits, &mut watch, progress).await;
         if matches!(outcome, Err(Failure::ConnectionLost | Failure::BadResponse)) {
             self.pool.sessions.remove(session);
