@@ -5,10 +5,12 @@
 
 use libdeflater::{CompressionLvl, Compressor};
 
+use crate::deflate::Deflater;
+
 /// How a segment's records are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// `.warc.gz`, which every tool opens. The level is libdeflate's, 1 to 12.
+    /// `.warc.gz`, which every tool opens. Level 1 is our own encoder for speed; 2 to 12 are libdeflate's.
     Gzip(u8),
     /// `.warc.zst`, with or without a dictionary. The level is zstd's, 1 to 19.
     Zstd(u8),
@@ -48,10 +50,17 @@ const KEEP_BYTES: usize = 4 << 20;
 /// Compresses members into a buffer, with everything reusable reused.
 pub(crate) struct Packer {
     compression: Compression,
-    dense: Compressor,
-    stored: Compressor,
-    zstd: Option<zstd::bulk::Compressor<'static>>,
+    method: Method,
     scratch: Vec<u8>,
+}
+
+/// What does the work.
+enum Method {
+    Fast(Box<Deflater>),
+    Dense(Compressor),
+    /// Without a compressor each pack reports the failure.
+    Zstd(Option<zstd::bulk::Compressor<'static>>),
+    None,
 }
 
 /// How much work a member is worth.
@@ -64,28 +73,21 @@ pub(crate) enum Effort {
 
 impl Packer {
     pub fn new(compression: Compression, dictionary: Option<&[u8]>) -> Self {
-        let level =
-            |level: u8| CompressionLvl::new(i32::from(level)).unwrap_or_else(|_| CompressionLvl::fastest());
-        let dense = match compression {
-            Compression::Gzip(l) => level(l),
-            _ => CompressionLvl::fastest(),
+        let method = match compression {
+            Compression::Gzip(level) => match CompressionLvl::new(i32::from(level)) {
+                Ok(dense) if level > 1 => Method::Dense(Compressor::new(dense)),
+                _ => Method::Fast(Box::new(Deflater::new())),
+            },
+            Compression::Zstd(level) => Method::Zstd(
+                zstd::bulk::Compressor::with_dictionary(
+                    i32::from(level.clamp(1, 19)),
+                    dictionary.unwrap_or_default(),
+                )
+                .ok(),
+            ),
+            Compression::None => Method::None,
         };
-        // Without a compressor each pack reports the failure.
-        let zstd = match compression {
-            Compression::Zstd(l) => zstd::bulk::Compressor::with_dictionary(
-                i32::from(l.clamp(1, 19)),
-                dictionary.unwrap_or_default(),
-            )
-            .ok(),
-            _ => None,
-        };
-        Self {
-            compression,
-            dense: Compressor::new(dense),
-            stored: Compressor::new(level(0)),
-            zstd,
-            scratch: Vec::new(),
-        }
+        Self { compression, method, scratch: Vec::new() }
     }
 
     pub fn compression(&self) -> Compression {
@@ -94,13 +96,11 @@ impl Packer {
 
     /// Appends `record` to `out` as one member.
     pub fn pack(&mut self, record: &[u8], effort: Effort, out: &mut Vec<u8>) -> Result<(), PackError> {
-        match self.compression {
-            Compression::None => out.extend_from_slice(record),
-            Compression::Gzip(_) => {
-                let compressor = match effort {
-                    Effort::Dense => &mut self.dense,
-                    Effort::Stored => &mut self.stored,
-                };
+        match (&mut self.method, effort) {
+            (Method::None, _) => out.extend_from_slice(record),
+            (Method::Fast(_) | Method::Dense(_), Effort::Stored) => Deflater::store(record, out),
+            (Method::Fast(deflater), Effort::Dense) => deflater.pack(record, out),
+            (Method::Dense(compressor), Effort::Dense) => {
                 let bound = compressor.gzip_compress_bound(record.len());
                 if self.scratch.len() < bound {
                     self.scratch.resize(bound, 0);
@@ -108,8 +108,8 @@ impl Packer {
                 let length = compressor.gzip_compress(record, &mut self.scratch).map_err(|_| PackError)?;
                 out.extend_from_slice(self.scratch.get(..length).unwrap_or_default());
             }
-            Compression::Zstd(_) => {
-                let compressor = self.zstd.as_mut().ok_or(PackError)?;
+            (Method::Zstd(compressor), _) => {
+                let compressor = compressor.as_mut().ok_or(PackError)?;
                 self.scratch.clear();
                 self.scratch.reserve(zstd::zstd_safe::compress_bound(record.len()));
                 compressor.compress_to_buffer(record, &mut self.scratch).map_err(|_| PackError)?;

@@ -38,26 +38,30 @@ fn civil(at: UnixMs) -> Civil {
     }
 }
 
-fn push_digits(out: &mut Vec<u8>, value: u64, width: u32) {
-    for place in (0..width).rev() {
+/// The last `WIDTH` digits.
+fn digits<const WIDTH: usize>(mut value: u64) -> [u8; WIDTH] {
+    let mut digits = [b'0'; WIDTH];
+    for digit in digits.iter_mut().rev() {
         // The remainder is below ten, so the digit fits a byte.
-        out.push(b'0' + (value / 10u64.pow(place) % 10) as u8);
+        *digit = b'0' + (value % 10) as u8;
+        value /= 10;
     }
+    digits
 }
 
 /// Appends `2026-11-15T03:35:08.250Z`; milliseconds are left out when zero.
 pub fn push_warc_date(out: &mut Vec<u8>, at: UnixMs) {
     let c = civil(at);
-    for (value, width, after) in
-        [(c.year, 4, b'-'), (c.month, 2, b'-'), (c.day, 2, b'T'), (c.hour, 2, b':'), (c.minute, 2, b':')]
+    out.extend_from_slice(&digits::<4>(c.year));
+    for (before, value) in
+        [(b'-', c.month), (b'-', c.day), (b'T', c.hour), (b':', c.minute), (b':', c.second)]
     {
-        push_digits(out, value, width);
-        out.push(after);
+        let [tens, ones] = digits::<2>(value);
+        out.extend_from_slice(&[before, tens, ones]);
     }
-    push_digits(out, c.second, 2);
     if c.ms > 0 {
         out.push(b'.');
-        push_digits(out, c.ms, 3);
+        out.extend_from_slice(&digits::<3>(c.ms));
     }
     out.push(b'Z');
 }
@@ -65,9 +69,9 @@ pub fn push_warc_date(out: &mut Vec<u8>, at: UnixMs) {
 /// Appends `20261115033508`.
 pub fn push_timestamp(out: &mut Vec<u8>, at: UnixMs) {
     let c = civil(at);
-    push_digits(out, c.year, 4);
+    out.extend_from_slice(&digits::<4>(c.year));
     for value in [c.month, c.day, c.hour, c.minute, c.second] {
-        push_digits(out, value, 2);
+        out.extend_from_slice(&digits::<2>(value));
     }
 }
 

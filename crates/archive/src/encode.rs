@@ -4,6 +4,7 @@
 //! order, in one buffer. Where the buffer ends up in a segment is decided later by the one thread that appends.
 //! Record ids are derived from URL, time and kind, so that the same visit always yields the same bytes.
 
+use std::io::Write as _;
 use std::sync::Arc;
 
 use lycosa_types::UnixMs;
@@ -151,7 +152,8 @@ impl Encoder {
         let out = &mut self.record;
         start_record(out, if revisit_of.is_some() { "revisit" } else { "response" }, exchange, kind);
         if let Some(ip) = exchange.ip {
-            push_field(out, "WARC-IP-Address", &ip.to_string());
+            // Writing into a vector does not fail.
+            let _ = write!(out, "WARC-IP-Address: {ip}\r\n");
         }
         out.extend_from_slice(b"WARC-Payload-Digest: ");
         out.extend_from_slice(&digest.text());

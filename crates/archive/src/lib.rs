@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | [`exchange`] | a visit as it comes from the fetcher |
 //! | [`encode`], `fields` | the visit as the bytes of its records |
-//! | [`compress`] | one record, one member |
+//! | [`compress`], `deflate` | one record, one member |
 //! | [`digest`] | the payload digest and what it covers |
 //! | [`head`], [`mod@surt`], [`cdxj`], `index` | what an index line says |
 //! | [`segment`] | files and their names |
@@ -22,6 +22,7 @@
 pub mod cdxj;
 pub mod compress;
 pub mod date;
+mod deflate;
 pub mod dictionary;
 pub mod digest;
 pub mod encode;

@@ -8,6 +8,7 @@ mod claims;
 mod dormant;
 mod finish;
 mod lease;
+mod parting;
 mod partitions;
 mod placing;
 mod reorder;
@@ -232,6 +233,8 @@ pub struct Frontier {
     tracked: HashMap<u64, reorder::Standing>,
     /// The rank of entries whose move is not committed yet.
     moving: HashMap<UrlKey, Rank>,
+    /// Bundles that were parted, each with the epoch of the changes that say so, until these are committed.
+    parted: HashMap<(HostSlot, Rank), u64>,
     /// Came from disk since the last [`Frontier::take_loaded`].
     loaded: Vec<u64>,
     /// For the URL that is being taken in.
@@ -294,6 +297,7 @@ impl Frontier {
             cut_short: false,
             tracked: HashMap::default(),
             moving: HashMap::default(),
+            parted: HashMap::default(),
             loaded: Vec::new(),
             url_buffer: String::new(),
             taken_sequence: 0,
@@ -423,6 +427,7 @@ impl Frontier {
                         self.moving.remove(key);
                     }
                 }
+                self.parting_committed(&changes.parted, changes.epoch);
                 for (partition, digest, _) in &changes.claims {
                     self.claimed.remove(&(*partition, *digest));
                 }

@@ -1,8 +1,8 @@
 //! The URLs waiting for one host. All of them are on disk once committed; the best ones are also in memory.
 //!
-//! `spilled_from` is the line between the two: every waiting entry below it is in memory, entries at or above it may be
-//! on disk alone. Leasing takes from memory; when memory runs empty and there is a line, the next stretch is loaded
-//! from there.
+//! `spilled_from` is the line between the two: every waiting entry whose row on disk is below it is in memory, those in
+//! rows at or above it may be on disk alone. Leasing takes from memory; when memory runs empty and there is a line, the
+//! next stretch is loaded from there.
 //!
 //! An entry's [`Entry::rank`] is its place on disk. In memory it may stand elsewhere: what is learnt about a waiting URL
 //! moves it at no cost but this map's, and its place on disk follows only if it leaves memory before it is leased.
@@ -52,7 +52,8 @@ pub struct HostQueue {
 
 /// Entries worth reading at once, at most.
 const LONGEST_STRETCH: u16 = 256;
-const FIRST_STRETCH: u16 = 8;
+/// And at least.
+pub const FIRST_STRETCH: u16 = 8;
 
 impl HostQueue {
     /// A queue of which nothing is in memory yet, and whose best is likely to stand at `expected`.
@@ -62,7 +63,19 @@ impl HostQueue {
 
     /// Whether a new entry is left to the disk.
     pub fn leaves_to_disk(&self, rank: Rank) -> bool {
-        self.spilled_from.is_some_and(|line| rank >= line)
+        self.line_before(rank).is_some()
+    }
+
+    /// The line, if it is at or before `rank`: what stands there is left to the disk.
+    pub fn line_before(&self, rank: Rank) -> Option<Rank> {
+        self.spilled_from.filter(|line| rank >= *line)
+    }
+
+    /// Draws the line before an entry that stands behind all that are in memory: it is left to the disk.
+    pub fn draw_line_before(&mut self, rank: Rank) {
+        if self.spilled_from.is_none() && self.head.last_key_value().is_none_or(|(last, _)| *last < rank) {
+            self.spilled_from = Some(rank);
+        }
     }
 
     /// An entry was left to the disk at `rank`.
@@ -134,7 +147,7 @@ impl HostQueue {
         if self.head.is_empty() { self.spilled_from } else { None }
     }
 
-    /// Takes in what waits from the line on. `read_to` is the last rank that was looked at, or none if that was all;
+    /// Takes in what waits from the line on. `read_to` is the last row that was read, or none if that was all;
     /// the line moves there. Returns how many more entries are in memory.
     pub fn reload(&mut self, entries: impl IntoIterator<Item = Box<Entry>>, read_to: Option<Rank>) -> usize {
         let before = self.head.len();
@@ -205,6 +218,9 @@ mod tests {
                     0..=4 => {
                         let entry = entry(priority, sequence);
                         sequence += 1;
+                        if action == 4 {
+                            queue.draw_line_before(entry.rank);
+                        }
                         disk.insert(entry.rank, entry.clone());
                         queue.push(Box::new(entry));
                     }

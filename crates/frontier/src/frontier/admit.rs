@@ -2,6 +2,7 @@
 
 use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlRecord, UrlState};
 
+use super::dormant::ROOM_SHARE;
 use super::{Admission, Discovered, Frontier};
 use crate::host::Host;
 use crate::host_queue::Entry;
@@ -137,14 +138,18 @@ impl Frontier {
 
     fn enqueue(&mut self, index: HostIndex, entry: Entry, now: UnixMs) -> Result<(), StoreError> {
         let hosts = self.hosts.len().max(1);
+        let most = self.options.max_entries_in_memory;
         let Some(host) = self.hosts.get_mut(index) else { return Ok(()) };
-        self.changes.queued.push(host.slot, &entry)?;
+        if self.entries_in_memory > most - most / ROOM_SHARE {
+            // It would drive out another one, and leave soon.
+            host.queue.draw_line_before(entry.rank);
+        }
+        self.changes.queued.push(host.slot, &entry, host.queue.line_before(entry.rank))?;
         host.waiting += 1;
         host.accepted += 1;
         self.waiting += 1;
         let partition = host.slot.partition;
         let (key, rank) = (entry.key, entry.rank);
-        let most = self.options.max_entries_in_memory;
         let mut keep = None;
         if host.queue.leaves_to_disk(rank) {
             host.queue.expect(rank);

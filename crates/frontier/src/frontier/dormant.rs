@@ -3,6 +3,8 @@
 //! link leads to them, and in the order of their keys whenever there is room; while any wait outside, a few in memory
 //! make room every second, so that none waits for ever.
 //!
+//! Entries leave memory likewise, beyond [`crate::FrontierOptions::max_entries_in_memory`]: those of hosts that were not asked lately.
+//!
 //! Promise: a host that comes back has its pace, its failures and its queue as it left them.
 
 use lycosa_types::{HostKey, PartitionId, UnixMs};
@@ -24,6 +26,9 @@ const LOOK_EVERY_MS: u64 = 20;
 const TURN_EVERY_MS: u64 = 1000;
 /// One in so many per turn: all have had theirs after a quarter of an hour.
 const TURN_SHARE: usize = 1024;
+
+/// This part of the memory for entries is kept free for those that are read: new ones are left to the disk.
+pub(super) const ROOM_SHARE: usize = 8;
 
 /// What is not in memory, and where the search for it stands.
 #[derive(Debug, Default)]
@@ -91,6 +96,31 @@ impl Frontier {
                 self.put_to_rest(index);
             }
         }
+    }
+
+    /// Before memory is full, hosts that were not asked lately leave what they hold to the disk: what was read for one
+    /// that is asked again and again would be dropped otherwise, and read again.
+    pub(super) fn make_room_for_entries(&mut self, except: HostIndex, wanted: usize) {
+        let most = self.options.max_entries_in_memory;
+        for _ in 0..wanted * 2 {
+            if self.entries_in_memory <= most - most / ROOM_SHARE {
+                return;
+            }
+            let Some(index) = self.hosts.next_in_ring() else { return };
+            let Some(host) = self.hosts.get_mut(index) else { return };
+            if !std::mem::take(&mut host.asked) && index != except {
+                self.leave_to_disk(index, 0);
+            }
+        }
+    }
+
+    /// Leaves all but the best `keep` entries of a host to the disk.
+    pub(super) fn leave_to_disk(&mut self, index: HostIndex, keep: usize) {
+        let Some(host) = self.hosts.get_mut(index) else { return };
+        let slot = host.slot;
+        let mut moved = Vec::new();
+        self.entries_in_memory -= host.queue.shrink_to(keep, |rank, entry| moved.push((rank, entry)));
+        moved.into_iter().for_each(|(rank, entry)| self.move_on_disk(slot, *entry, rank));
     }
 
     /// Brings in hosts that wait on disk, if there is room; and lets some take turns.

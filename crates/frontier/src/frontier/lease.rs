@@ -4,17 +4,15 @@ use lycosa_types::{Exclusion, Outcome, UnixMs, UrlKey};
 
 use super::{Done, Frontier, Lease, LeaseKind};
 use crate::host::{Place, RulesState};
-use crate::host_queue::Entry;
+use crate::host_queue::{Entry, FIRST_STRETCH};
 use crate::order::{Lists, Rank};
 use crate::schedule::{Alarm, HostIndex};
 use crate::store::{Moved, StoreError};
 
 /// Entries read from disk at a time; the fewer the more hosts share the memory for entries.
-const RELOAD_ENTRIES: std::ops::RangeInclusive<usize> = 8..=1024;
+const RELOAD_ENTRIES: std::ops::RangeInclusive<usize> = FIRST_STRETCH as usize..=1024;
 /// A host that is asked again and again may read up to this part of the room there is.
 const STRETCH_SHARE: usize = 64;
-/// This part of the memory for entries is kept free for those that are read.
-const ROOM_SHARE: usize = 8;
 /// Entries read from disk at a time for a list of the pvalue order that is not in memory.
 const LIST_ENTRIES: usize = 64;
 /// Entries dropped by rules in one go before others get their turn.
@@ -315,31 +313,6 @@ impl Frontier {
         Ok(())
     }
 
-    /// Before memory is full, hosts that were not asked lately leave what they hold to the disk: what was read for one
-    /// that is asked again and again would be dropped otherwise, and read again.
-    pub(super) fn make_room_for_entries(&mut self, except: HostIndex, wanted: usize) {
-        let most = self.options.max_entries_in_memory;
-        for _ in 0..wanted * 2 {
-            if self.entries_in_memory <= most - most / ROOM_SHARE {
-                return;
-            }
-            let Some(index) = self.hosts.next_in_ring() else { return };
-            let Some(host) = self.hosts.get_mut(index) else { return };
-            if !std::mem::take(&mut host.asked) && index != except {
-                self.leave_to_disk(index, 0);
-            }
-        }
-    }
-
-    /// Leaves all but the best `keep` entries of a host to the disk.
-    pub(super) fn leave_to_disk(&mut self, index: HostIndex, keep: usize) {
-        let Some(host) = self.hosts.get_mut(index) else { return };
-        let slot = host.slot;
-        let mut moved = Vec::new();
-        self.entries_in_memory -= host.queue.shrink_to(keep, |rank, entry| moved.push((rank, entry)));
-        moved.into_iter().for_each(|(rank, entry)| self.move_on_disk(slot, *entry, rank));
-    }
-
     /// Brings some entries from `from` on into memory, leaving the line where it is.
     fn reload_from(&mut self, index: HostIndex, from: Rank, limit: usize) -> Result<(), StoreError> {
         let (entries, _) = self.read_waiting(index, from, limit)?;
@@ -352,32 +325,34 @@ impl Frontier {
         Ok(())
     }
 
-    /// What waits for a host from `from` on, on disk and on the way there; and where the stretch ends, if it does not
-    /// reach the end of the queue.
+    /// What waits for a host in rows from `from` on, on disk and on the way there; and the last row, if it is not that of
+    /// the queue. Bundles among them are parted.
     fn read_waiting(
-        &self,
+        &mut self,
         index: HostIndex,
         from: Rank,
         limit: usize,
     ) -> Result<(Vec<Entry>, Option<Rank>), StoreError> {
         let Some(host) = self.hosts.get(index) else { return Ok((Vec::new(), None)) };
         let slot = host.slot;
-        let on_disk = self.store.waiting(slot, from, limit)?;
-        let complete = on_disk.len() < limit;
-        let beyond = if complete { None } else { on_disk.last().map(|entry| entry.rank) };
+        let stretch = self.store.waiting(slot, from, limit)?;
+        let beyond = stretch.read_to;
+        let is_within = |row: Rank| row >= from && beyond.is_none_or(|end| row <= end);
+        self.part(slot, &stretch.entries)?;
+        self.part_uncommitted(slot, is_within)?;
+        let Some(host) = self.hosts.get(index) else { return Ok((Vec::new(), None)) };
         let changes = self.uncommitted.iter().map(|(changes, _)| &**changes).chain([&self.changes]);
         let stands = |key: UrlKey, rank: Rank| {
             !self.in_flight.contains_key(&key)
                 && self.moving.get(&key).is_none_or(|at| *at == rank)
                 && !self.stands_elsewhere(host, key, rank)
         };
-        let mut entries = on_disk;
+        let mut entries: Vec<Entry> = stretch.entries.into_iter().map(|lying| lying.entry).collect();
         entries.retain(|entry| stands(entry.key, entry.rank));
         // What is not on disk yet, up to where the stretch from disk ends.
-        let is_within = |rank: Rank| rank >= from && beyond.is_none_or(|end| rank <= end);
         for changes in changes {
             for entry in changes.queued.of(slot) {
-                if is_within(entry.rank) && stands(entry.key, entry.rank) {
+                if is_within(entry.row) && stands(entry.key, entry.rank) {
                     entries.push(entry.decode()?);
                 }
             }

@@ -193,6 +193,7 @@ impl Frontier {
         });
         self.schedule.forget_stale(self.hosts.len(), |index| self.hosts.get(index).is_some());
         self.claimed.retain(|(claimed_in, _), _| *claimed_in != partition);
+        self.forget_parted(partition);
         self.share_seen_budget();
     }
 

@@ -71,11 +71,12 @@ impl Frontier {
         let in_memory = host.queue.take(rank);
         let was_in_memory = usize::from(in_memory.is_some());
         let found = match in_memory {
-            Some(entry) => Some(entry),
-            // What the disk is about to learn, it does not know yet.
-            None => self.store.entry(slot, rank)?.filter(|e| !self.moving.contains_key(&e.key)).map(Box::new),
+            Some(entry) => Some((entry, Vec::new())),
+            None => self.store.entry(slot, rank)?.map(|(entry, bundle)| (Box::new(entry), bundle)),
         };
-        let Some(entry) = found else {
+        // What the disk is about to learn, it does not know yet.
+        let is_known = |entry: &Entry| was_in_memory > 0 || !self.moving.contains_key(&entry.key);
+        let Some((entry, bundle)) = found.filter(|(entry, _)| is_known(entry)) else {
             // Left to the disk before it got there: it keeps its rank.
             return Ok(false);
         };
@@ -87,6 +88,8 @@ impl Frontier {
             }
             return Ok(false);
         }
+        self.part(slot, &bundle)?;
+        let Some(host) = self.hosts.get_mut(index) else { return Ok(false) };
         self.tracked.insert(low, Standing { host: index, partition, rank: new });
         if let Some(lists) = &mut self.lists {
             lists.leave(rank);

@@ -3,10 +3,14 @@
 //!
 //! They lie there as they will on disk, one behind the other: most are never looked at before they are written, and a piece of
 //! memory for each would cost more than all the rest.
+//!
+//! Entries of a host that are left to the disk together share a row there, a [bundle](super::bundle), which is named by the
+//! rank of its first. Promise: an entry that is in memory as well has a row of its own, because its end removes that row.
 
 use foldhash::HashMap;
 use lycosa_types::UrlKey;
 
+use super::bundle::MAX_BUNDLED;
 use super::keys::HostSlot;
 use super::{StoreError, codec};
 use crate::host_queue::Entry;
@@ -31,6 +35,25 @@ struct Item {
     start: usize,
     end: usize,
     earlier: u32,
+    row: Row,
+}
+
+/// The row that an entry will lie in.
+#[derive(Clone, Copy, Debug)]
+enum Row {
+    /// Its own.
+    Own,
+    /// One that others may join; it is the so-manieth in it.
+    Shared { first: Rank, nth: u16 },
+}
+
+impl Item {
+    fn row(&self) -> Rank {
+        match self.row {
+            Row::Own => self.rank,
+            Row::Shared { first, .. } => first,
+        }
+    }
 }
 
 /// An entry as it will lie on disk.
@@ -39,6 +62,10 @@ pub struct Encoded<'b> {
     pub slot: HostSlot,
     pub key: UrlKey,
     pub rank: Rank,
+    /// The first rank in its row: its own, unless it is in a bundle.
+    pub row: Rank,
+    /// Whether others may be in its row.
+    pub shares: bool,
     pub bytes: &'b [u8],
 }
 
@@ -59,13 +86,46 @@ impl Backlog {
         }
     }
 
-    pub fn push(&mut self, slot: HostSlot, entry: &Entry) -> Result<(), StoreError> {
+    /// Adds an entry. If it is left to the disk, `line` is where its host's part on disk begins: then it may share a row.
+    pub fn push(&mut self, slot: HostSlot, entry: &Entry, line: Option<Rank>) -> Result<(), StoreError> {
         let earlier = self.last.insert(slot, self.items.len() as u32).unwrap_or(NONE);
+        let row = match line {
+            None => Row::Own,
+            Some(line) => self.row_with(earlier, entry.rank, line),
+        };
         let start = self.bytes.len();
         codec::append_entry(entry, &mut self.bytes)?;
         let end = self.bytes.len();
-        self.items.push(Item { slot, key: entry.key, rank: entry.rank, start, end, earlier });
+        self.items.push(Item { slot, key: entry.key, rank: entry.rank, start, end, earlier, row });
         Ok(())
+    }
+
+    /// The row of an entry that comes after another one of its host.
+    fn row_with(&self, earlier: u32, rank: Rank, line: Rank) -> Row {
+        let begins = Row::Shared { first: rank, nth: 0 };
+        let Some(before) = self.items.get(earlier as usize) else { return begins };
+        match before.row {
+            Row::Shared { first, nth }
+                if first >= line
+                    && before.rank < rank
+                    && first.priority == rank.priority
+                    && usize::from(nth) + 1 < MAX_BUNDLED =>
+            {
+                Row::Shared { first, nth: nth + 1 }
+            }
+            _ => begins,
+        }
+    }
+
+    /// Gives entries of a host that come into memory rows of their own.
+    pub fn part(&mut self, slot: HostSlot, is_within: impl Fn(Rank) -> bool) {
+        let mut next = self.last.get(&slot).copied().unwrap_or(NONE);
+        while let Some(item) = self.items.get_mut(next as usize) {
+            if is_within(item.row()) {
+                item.row = Row::Own;
+            }
+            next = item.earlier;
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Encoded<'_>> {
@@ -84,7 +144,8 @@ impl Backlog {
 
     fn encoded(&self, item: &Item) -> Encoded<'_> {
         let bytes = self.bytes.get(item.start..item.end).unwrap_or_default();
-        Encoded { slot: item.slot, key: item.key, rank: item.rank, bytes }
+        let shares = matches!(item.row, Row::Shared { .. });
+        Encoded { slot: item.slot, key: item.key, rank: item.rank, row: item.row(), shares, bytes }
     }
 
     pub fn len(&self) -> usize {
@@ -120,7 +181,7 @@ mod tests {
                 found_at,
                 revisit: false,
             };
-            backlog.push(slot(n % 4), &entry).unwrap();
+            backlog.push(slot(n % 4), &entry, None).unwrap();
             assert_eq!(backlog.of(slot(n % 4)).next().unwrap().decode().unwrap(), entry);
         }
         for host in 0..5 {

@@ -45,13 +45,13 @@ pub struct RulesRecord {
 
 /// A queue entry without its rank, which is in the row's key, and without its URL's key, which the URL tells.
 #[derive(Serialize, Deserialize)]
-struct StoredEntry<'a> {
-    depth: u16,
-    tries: u16,
-    redirects: u8,
-    found_on: Option<UrlId>,
-    found_at: UnixMs,
-    url: &'a str,
+pub(super) struct StoredEntry<'a> {
+    pub depth: u16,
+    pub tries: u16,
+    pub redirects: u8,
+    pub found_on: Option<UrlId>,
+    pub found_at: UnixMs,
+    pub url: &'a str,
 }
 
 fn encode<T: Serialize>(value: &T, what: &'static str) -> Result<Vec<u8>, StoreError> {
@@ -130,10 +130,10 @@ pub(super) fn append_entry(entry: &Entry, out: &mut Vec<u8>) -> Result<(), Store
 
 /// An entry that waits in a partition.
 pub(super) fn decode_entry(partition: PartitionId, rank: Rank, bytes: &[u8]) -> Result<Entry, StoreError> {
-    let (key, stored) = read_entry(partition, bytes)?;
+    let (is_crossed, stored) = read_entry(bytes)?;
     Ok(Entry {
         rank,
-        key,
+        key: key_of(stored.url, is_crossed, partition),
         depth: stored.depth,
         tries: stored.tries,
         redirects: stored.redirects,
@@ -144,19 +144,19 @@ pub(super) fn decode_entry(partition: PartitionId, rank: Rank, bytes: &[u8]) -> 
     })
 }
 
-/// The key of an entry, without the rest of it.
-pub(super) fn entry_key(partition: PartitionId, bytes: &[u8]) -> Result<UrlKey, StoreError> {
-    Ok(read_entry(partition, bytes)?.0)
-}
-
-fn read_entry(partition: PartitionId, bytes: &[u8]) -> Result<(UrlKey, StoredEntry<'_>), StoreError> {
+/// An entry as it lies on disk, and whether it is crossed.
+pub(super) fn read_entry(bytes: &[u8]) -> Result<(bool, StoredEntry<'_>), StoreError> {
     let damaged = || StoreError::Damaged("queue entry");
     let (version, rest) = bytes.split_first().ok_or_else(damaged)?;
-    let stored: StoredEntry = postcard::from_bytes(rest).map_err(|_| damaged())?;
-    let key = match *version {
-        VALUE_VERSION => UrlKey::of(stored.url),
-        CROSSED => UrlKey::crossed(stored.url, partition),
+    let is_crossed = match *version {
+        VALUE_VERSION => false,
+        CROSSED => true,
         _ => return Err(damaged()),
     };
-    Ok((key, stored))
+    Ok((is_crossed, postcard::from_bytes(rest).map_err(|_| damaged())?))
+}
+
+/// The key of a URL that waits in a partition.
+pub(super) fn key_of(url: &str, is_crossed: bool, partition: PartitionId) -> UrlKey {
+    if is_crossed { UrlKey::crossed(url, partition) } else { UrlKey::of(url) }
 }

@@ -7,14 +7,31 @@ use foldhash::{HashMap, HashSet};
 use lycosa_types::{UrlId, UrlKey, UrlRecord};
 
 use super::operations::{Sink, Space, Step};
-use super::{Changes, HostSlot, Moved, Store, StoreError, codec, keys};
+use super::{Changes, HostSlot, Moved, Store, StoreError, bundle, codec, keys};
 use crate::frontier::Done;
 use crate::host_queue::Entry;
+use crate::order::Rank;
 
 /// What goes into the queue.
-enum Row<'c> {
+struct Place<'c> {
+    slot: HostSlot,
+    /// The first rank in the row it goes into.
+    row: Rank,
+    rank: Rank,
+    step: Step,
+    what: What<'c>,
+}
+
+#[derive(Clone, Copy)]
+enum What<'c> {
     Encoded(&'c [u8]),
     Entry(&'c Entry),
+}
+
+impl<'c> Place<'c> {
+    fn of(slot: HostSlot, step: Step, entry: &'c Entry) -> Self {
+        Self { slot, row: entry.rank, rank: entry.rank, step, what: What::Entry(entry) }
+    }
 }
 
 impl Store {
@@ -64,10 +81,11 @@ impl Store {
         let retried: HashMap<UrlKey, &(HostSlot, Entry)> =
             changes.retried.iter().map(|retry| (retry.1.key, retry)).collect();
         let mut new: HashSet<UrlKey> = HashSet::default();
-        let mut waiting: Vec<(keys::QueueKey, Step, Row<'_>)> = Vec::with_capacity(changes.queued.len());
+        let mut waiting: Vec<Place<'_>> = Vec::with_capacity(changes.queued.len());
         for entry in changes.queued.iter().filter(|entry| !ended.contains(&entry.key)) {
             if !retried.contains_key(&entry.key) && !changes.moved.contains_key(&entry.key) {
-                waiting.push((keys::queue(entry.slot, entry.rank), Step::Found, Row::Encoded(entry.bytes)));
+                let (slot, row, rank, what) = (entry.slot, entry.row, entry.rank, What::Encoded(entry.bytes));
+                waiting.push(Place { slot, row, rank, step: Step::Found, what });
             } else if S::WANTS_OVERTAKEN {
                 new.insert(entry.key);
             }
@@ -81,7 +99,7 @@ impl Store {
             // An entry that was also tried stands as it was left last: the later one knows of more tries.
             let tried_later = retried.get(key).is_some_and(|(_, tried)| tried.tries > entry.tries);
             if !ended.contains(key) && !tried_later {
-                waiting.push((keys::queue(*slot, entry.rank), step(key), Row::Entry(entry)));
+                waiting.push(Place::of(*slot, step(key), entry));
             }
         }
         let moved_later = |entry: &Entry| {
@@ -89,22 +107,35 @@ impl Store {
         };
         for (slot, entry) in retried.values().filter(|(_, entry)| !ended.contains(&entry.key)) {
             if !moved_later(entry) {
-                waiting.push((keys::queue(*slot, entry.rank), step(&entry.key), Row::Entry(entry)));
+                waiting.push(Place::of(*slot, step(&entry.key), entry));
             }
         }
         // In key order they go into the write buffer at half the cost: neighbours share the way there.
-        waiting.sort_unstable_by_key(|(key, ..)| *key);
-        let mut buffer = Vec::new();
-        for (key, step, row) in waiting {
-            let row = match row {
-                Row::Encoded(bytes) => bytes,
-                Row::Entry(entry) => {
-                    buffer.clear();
+        let key = |place: &Place<'_>| (place.slot, place.row, place.rank);
+        waiting.sort_unstable_by_key(key);
+        // A bundle may have been read twice: before and after its partition was closed.
+        waiting.dedup_by_key(|place| key(place));
+        let (mut buffer, mut together) = (Vec::new(), Vec::new());
+        for row in waiting.chunk_by(|a, b| (a.slot, a.row) == (b.slot, b.row)) {
+            let Some(first) = row.first() else { continue };
+            buffer.clear();
+            let bytes = match (row, first.what) {
+                ([_], What::Encoded(bytes)) => bytes,
+                ([_], What::Entry(entry)) => {
                     codec::append_entry(entry, &mut buffer)?;
                     &buffer
                 }
+                _ => {
+                    together.clear();
+                    together.extend(row.iter().filter_map(|place| match place.what {
+                        What::Encoded(bytes) => Some((place.rank, bytes)),
+                        What::Entry(_) => None,
+                    }));
+                    bundle::append(&together, &mut buffer)?;
+                    &buffer
+                }
             };
-            sink.copy(step, Space::Queue, &key, row);
+            sink.copy(first.step, Space::Queue, &keys::queue(first.slot, first.rank), bytes);
         }
         Ok(())
     }

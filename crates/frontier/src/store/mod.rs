@@ -5,6 +5,7 @@
 
 mod backlog;
 mod batch;
+mod bundle;
 mod codec;
 mod collect;
 mod keys;
@@ -12,6 +13,7 @@ mod operations;
 mod partitions;
 mod picture;
 mod placing;
+mod queue;
 mod seen_log;
 mod visits;
 
@@ -24,7 +26,7 @@ use foldhash::{HashMap, HashSet};
 use fjall::compaction::Leveled;
 use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
-use lycosa_types::{CanonUrl, Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
+use lycosa_types::{Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 
 pub use backlog::Backlog;
 pub use codec::{HostRecord, RulesRecord};
@@ -34,15 +36,17 @@ pub use partitions::{Pairs, PartitionWrite};
 pub use picture::PartitionPicture;
 pub(crate) use picture::StoredHost;
 pub use placing::{Placement, UnplacedUrl};
+pub use queue::{Lying, Stretch};
 
 use crate::course::Amendment;
 use crate::frontier::Done;
 use crate::host_queue::Entry;
 use crate::order::Rank;
 use operations::Space;
+use queue::read_row;
 
 /// The version of everything below `state/`. A store with another version is refused.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -88,6 +92,8 @@ pub struct Changes {
     pub amended: HashMap<UrlId, Amendment>,
     /// Hosts that have moved entries.
     pub moved_hosts: HashSet<HostSlot>,
+    /// Bundles whose entries are in `queued` again, each in a row of its own.
+    pub parted: Vec<(HostSlot, Rank)>,
     pub hosts: Vec<(HostSlot, HostRecord)>,
     pub rules: Vec<(HostSlot, RulesRecord)>,
     pub prints: Vec<(Digest, UrlId)>,
@@ -143,7 +149,7 @@ pub struct Store {
     history: Keyspace,
     claims: Keyspace,
     placing: Keyspace,
-    /// Those with much to write, and how large their write buffers may become.
+    /// All of them, and how large their write buffers may become.
     buffered: Vec<(Keyspace, u64)>,
     poisoned: AtomicBool,
 }
@@ -184,47 +190,48 @@ impl Store {
                 .filter_policy(FilterPolicy::all(filter))
                 .compaction_strategy(Arc::new(merging))
         };
-        let keyspace = |name: &str| db.keyspace(name, || sized(memtable));
-        let short = |name: &str| db.keyspace(name, || sized(short_rows));
-        let mut store = Self {
-            meta: short("meta")?,
-            urls: keyspace("urls")?,
+        // They may become somewhat larger than they should be: small tables cost more merges.
+        let (long, short) = ((memtable, memtable * 2), (short_rows, short_rows * 4));
+        let mut buffered = Vec::new();
+        let mut opened = |name: &str, options: KeyspaceCreateOptions, most: u64| {
+            let keyspace = db.keyspace(name, || options)?;
+            buffered.push((keyspace.clone(), most));
+            Ok::<_, StoreError>(keyspace)
+        };
+        let mut rows = |name: &str, (memtable, most): (u64, u64)| opened(name, sized(memtable), most);
+        let store = Self {
+            meta: rows("meta", short)?,
+            urls: rows("urls", long)?,
+            known: rows("known", short)?,
+            hosts: rows("hosts", short)?,
+            rules: rows("rules", short)?,
+            prints: rows("prints", short)?,
+            signatures: rows("signatures", long)?,
+            courses: rows("courses", short)?,
+            due: rows("due", short)?,
+            history: rows("history", long)?,
+            claims: rows("claims", short)?,
+            placing: rows("placing", short)?,
             // Read in order, from end to end, and nothing in it can be made smaller.
-            seen: db.keyspace("seen", || {
-                sized(memtable)
+            seen: {
+                let options = sized(memtable)
                     .filter_policy(FilterPolicy::disabled())
-                    .data_block_compression_policy(CompressionPolicy::disabled())
-            })?,
-            known: short("known")?,
+                    .data_block_compression_policy(CompressionPolicy::disabled());
+                opened("seen", options, long.1)?
+            },
             // Most of what is written, and read in stretches, where no filter could tell what is not there. The more is merged
             // into a level at once, the less often its tables are written again: so its buffers are larger, and more of them wait.
-            queue: db.keyspace("queue", || {
+            queue: {
                 let merging = Leveled::default().with_l0_threshold(10).with_table_target_size(memtable * 5);
-                sized(queue_buffer)
+                let options = sized(queue_buffer)
                     .filter_policy(FilterPolicy::disabled())
-                    .compaction_strategy(Arc::new(merging))
-            })?,
-            hosts: short("hosts")?,
-            rules: short("rules")?,
-            prints: short("prints")?,
-            signatures: keyspace("signatures")?,
-            courses: short("courses")?,
-            due: short("due")?,
-            history: keyspace("history")?,
-            claims: short("claims")?,
-            placing: short("placing")?,
-            buffered: Vec::new(),
+                    .compaction_strategy(Arc::new(merging));
+                opened("queue", options, queue_buffer)?
+            },
+            buffered,
             poisoned: AtomicBool::new(false),
             db,
         };
-        // The others may become somewhat larger than they should be: small tables cost more merges.
-        let long =
-            [&store.urls, &store.seen, &store.signatures, &store.history].map(|space| (space, memtable * 2));
-        let short =
-            [&store.hosts, &store.known, &store.rules, &store.prints].map(|space| (space, short_rows * 4));
-        let queue = (&store.queue, queue_buffer);
-        let buffered = long.into_iter().chain(short).chain([queue]);
-        store.buffered = buffered.map(|(space, bytes)| (space.clone(), bytes)).collect();
         store.check_format()?;
         Ok(store)
     }
@@ -299,21 +306,6 @@ impl Store {
         self.urls.get(id.to_bytes())?.map(|bytes| codec::decode_url(&bytes)).transpose()
     }
 
-    /// The same for a URL that may still wait: found by walking its host's queue.
-    pub fn visited_or_waiting(&self, id: UrlId, url: &CanonUrl) -> Result<Option<UrlRecord>, StoreError> {
-        if let Some(record) = self.url(id)? {
-            return Ok(Some(record));
-        }
-        let slot = HostSlot { partition: id.partition, host: url.host_key() };
-        for guard in self.queue.prefix(keys::host(slot)) {
-            let (_, entry) = read_entry(guard)?;
-            if entry.key == id.key {
-                return Ok(Some(entry.into_record()));
-            }
-        }
-        Ok(None)
-    }
-
     /// Every known URL: the visited ones in key order, then those that wait, by host.
     pub fn urls(&self) -> impl Iterator<Item = Result<(UrlId, UrlRecord), StoreError>> + '_ {
         // One moment for both: beside a crawl, a URL must not slip from one to the other unseen.
@@ -322,9 +314,14 @@ impl Store {
             let (key, value) = guard.into_inner()?;
             Ok((UrlId::from_bytes(&key).ok_or(StoreError::Damaged("url key"))?, codec::decode_url(&value)?))
         });
-        let waiting = moment.iter(&self.queue).map(|guard| {
-            let (slot, entry) = read_entry(guard)?;
-            Ok((UrlId { partition: slot.partition, key: entry.key }, entry.into_record()))
+        let waiting = moment.iter(&self.queue).flat_map(|guard| {
+            let mut row = Vec::new();
+            let read = read_row(guard, |slot, Lying { entry, .. }| {
+                let id = UrlId { partition: slot.partition, key: entry.key };
+                row.push(Ok((id, entry.into_record())));
+            });
+            row.extend(read.err().map(Err));
+            row
         });
         visited.chain(waiting)
     }
@@ -394,23 +391,6 @@ impl Store {
         })
     }
 
-    /// Up to `limit` entries waiting for a host, from `from` upwards.
-    pub fn waiting(&self, slot: HostSlot, from: Rank, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        let range = keys::queue(slot, from)..=keys::queue(slot, Rank::LAST);
-        self.queue.range(range).take(limit).map(|guard| read_entry(guard).map(|(_, entry)| entry)).collect()
-    }
-
-    /// The entry that waits at `rank`, if it is committed.
-    pub fn entry(&self, slot: HostSlot, rank: Rank) -> Result<Option<Entry>, StoreError> {
-        let found = self.queue.get(keys::queue(slot, rank))?;
-        found.map(|bytes| codec::decode_entry(slot.partition, rank, &bytes)).transpose()
-    }
-
-    /// Entries waiting anywhere, counted by walking them: for tests and repair, not for a crawl.
-    pub fn count_waiting(&self) -> Result<u64, StoreError> {
-        Ok(self.queue.len()? as u64)
-    }
-
     /// Bytes the state takes on disk.
     pub fn disk_bytes(&self) -> Result<u64, StoreError> {
         Ok(self.db.disk_space()?)
@@ -420,12 +400,4 @@ impl Store {
     pub fn slot(partition: PartitionId, origin: &str) -> HostSlot {
         HostSlot { partition, host: HostKey::of(origin) }
     }
-}
-
-fn read_entry(guard: fjall::Guard) -> Result<(HostSlot, Entry), StoreError> {
-    let (key, value) = guard.into_inner()?;
-    let damaged = || StoreError::Damaged("queue key");
-    let slot = key.get(..10).and_then(keys::read_host).ok_or_else(damaged)?;
-    let rank = keys::read_rank(&key).ok_or_else(damaged)?;
-    Ok((slot, codec::decode_entry(slot.partition, rank, &value)?))
 }

@@ -9,6 +9,7 @@
 use fjall::Readable;
 use lycosa_types::{PartitionId, UrlId};
 
+use super::queue::read_row;
 use super::{HostRecord, HostSlot, Store, StoreError, codec, keys};
 use crate::order::{Order, Rank};
 use crate::seen::{Seen, SeenSet};
@@ -86,19 +87,20 @@ impl Store {
             hosts.take(&walked, record.map(|(_, record)| record))
         };
         let mut current: Option<Walked> = None;
+        let mut row = Vec::new();
         for guard in moment.prefix(&self.queue, prefix) {
-            let (key, value) = guard.into_inner()?;
-            let damaged = || StoreError::Damaged("queue key");
-            let slot = key.get(..10).and_then(keys::read_host).ok_or_else(damaged)?;
-            let rank = keys::read_rank(&key).ok_or_else(damaged)?;
-            let print = codec::entry_key(slot.partition, &value)?.low();
-            picture.last_sequence = picture.last_sequence.max(order.sequence_of(rank));
-            beyond.add(picture.seen.insert_print(print), print)?;
-            match &mut current {
-                Some(walked) if walked.slot == slot => walked.waiting += 1,
-                other => {
-                    if let Some(walked) = other.replace(Walked { slot, waiting: 1, first: rank }) {
-                        take(walked)?;
+            row.clear();
+            let first = read_row(guard, |slot, lying| row.push((slot, lying.entry)))?;
+            for (slot, entry) in row.drain(..) {
+                let print = entry.key.low();
+                picture.last_sequence = picture.last_sequence.max(order.sequence_of(entry.rank));
+                beyond.add(picture.seen.insert_print(print), print)?;
+                match &mut current {
+                    Some(walked) if walked.slot == slot => walked.waiting += 1,
+                    other => {
+                        if let Some(walked) = other.replace(Walked { slot, waiting: 1, first }) {
+                            take(walked)?;
+                        }
                     }
                 }
             }
@@ -132,7 +134,7 @@ impl Hosts<'_> {
             Some(record) => record.clone(),
             None => {
                 let first = self.store.entry(slot, walked.first)?;
-                let first = first.ok_or(StoreError::Damaged("queue of a partition"))?;
+                let (first, _) = first.ok_or(StoreError::Damaged("queue of a partition"))?;
                 HostRecord { origin: first.url.origin().to_owned(), ..HostRecord::default() }
             }
         };

@@ -102,6 +102,15 @@ impl Run {
         frontier.committed(changes.epoch);
     }
 
+    fn admit_many(&self, frontier: &mut Frontier, count: u64) {
+        for n in 0..count {
+            let url = format!("http://h0.test/p/{n}");
+            let (key, signals) = (lycosa_types::UrlKey::of(&url), Signals::default());
+            let found = Discovered { url: &url, key, redirects: 0, found_on: None, signals };
+            frontier.admit(found, self.now).unwrap();
+        }
+    }
+
     fn note_request(&mut self, origin: &str) {
         let gap = self.politeness.delay_ms;
         if let Some(last) = self.last_on_host.insert(origin.to_owned(), self.now)
@@ -319,6 +328,32 @@ fn what_waits_stays_on_disk() {
     }
 }
 
+/// What is left to the disk together shares rows there; what is read from there has rows of its own from then on.
+#[test]
+fn what_is_left_to_the_disk_shares_rows() {
+    let mut run = run(quick(), Order::BreadthFirst, false, 1, 1);
+    let (mut frontier, store) = run.open(true);
+    run.admit_many(&mut frontier, 1000);
+    let mut done = Vec::new();
+    (0..2).for_each(|_| run.commit(&mut frontier, &store, &mut done));
+    let partition = lycosa_types::Partitioner::default().partition_of(&run.web.url(0));
+    // The second of these keyspaces is the queue.
+    let rows =
+        || store.dump_partition(partition).unwrap().1.filter(|pair| pair.as_ref().unwrap().0[0] == 2).count();
+    let before = rows();
+    assert!(before < 1000 / 8, "{before} rows");
+    assert_eq!((store.count_waiting().unwrap(), store.urls().count()), (1000, 1000));
+    run.crawl(&mut frontier, &store, 100, 10);
+    let (after, waiting) = (rows(), store.count_waiting().unwrap());
+    assert!(waiting < 1000 && after > 30 && after < before + 60, "{before}, {after} rows, {waiting} wait");
+    drop((frontier, store));
+    let (mut frontier, store) = run.open(false);
+    assert!(run.crawl(&mut frontier, &store, u32::MAX, 10));
+    assert_eq!(store.count_waiting().unwrap(), 0);
+    let repeats = run.requests.values().filter(|requests| **requests > 2).count();
+    assert!(run.requests.len() == 1000 && repeats < 20, "{} pages, {repeats} repeats", run.requests.len());
+}
+
 #[test]
 fn one_host_at_full_speed() {
     let politeness = Politeness { delay_ms: 0, per_host: 8, ..quick() };
@@ -350,14 +385,7 @@ fn a_dead_host_ends_everything_that_waits_for_it() {
 fn what_ends_without_a_request_ends_in_portions() {
     let run = run(quick(), Order::BreadthFirst, false, 1, 10);
     let (mut frontier, store) = run.open(true);
-    for n in 0..10_000 {
-        let url = format!("http://h0.test/p/{n}");
-        let key = lycosa_types::UrlKey::of(&url);
-        let signals = Signals::default();
-        frontier
-            .admit(Discovered { url: &url, key, redirects: 0, found_on: None, signals }, run.now)
-            .unwrap();
-    }
+    run.admit_many(&mut frontier, 10_000);
     let lease = frontier.lease(run.now, &mut Vec::new()).unwrap().unwrap();
     let end = RulesEnd::Unreachable { failure: Failure::DnsNoAddress, retry_after_ms: None, otherwise: None };
     frontier.finish_rules(lease.host, end, None, 0, run.now);
