@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: crawlers side by side on the same pages, the same server and the same machine, in one run.
 //!
-//! Programs take turns, round after round, since a shared machine's speed drifts. Pages are counted the same way for all:
+//! Programs take turns, round after round, since a shared machine's speed drifts, and all meet a server whose files are in
+//! memory: each is read once before the first turn. Pages are counted the same way for all:
 //! distinct URLs that the server answered with an HTML page. Results go to a directory of their own under bench/results.
 
 mod corpus;
@@ -25,7 +26,7 @@ use crate::setup;
 use crate::workspace::Workspace;
 
 pub use self::corpus::Corpus;
-use self::corpus::work_dir;
+use self::corpus::{warm, work_dir};
 pub use self::machine::{Machine, describe as describe_machine};
 pub use self::peers::{Binaries, Peer};
 use self::results::{CorpusResult, Results};
@@ -115,6 +116,7 @@ pub fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
 pub fn serve(workspace: &Workspace, corpus: Corpus) -> Result<(Nginx, String)> {
     setup::packages(&[("nginx", &["nginx-light", "nginx"])])?;
     let (root, _) = corpus.prepare(workspace)?;
+    warm(&root)?;
     let server = Nginx::start(&root, &work_dir(workspace).join("nginx"))?;
     let seed = server.url("/index.html");
     Ok((server, seed))
@@ -123,6 +125,7 @@ pub fn serve(workspace: &Workspace, corpus: Corpus) -> Result<(Nginx, String)> {
 /// All programs, turn by turn, on one corpus behind nginx.
 fn site(arena: &Arena<'_>, corpus: Corpus, programs: &[Peer], args: &BenchArgs) -> Result<CorpusResult> {
     let (root, about) = corpus.prepare(arena.workspace)?;
+    warm(&root)?;
     let server = Nginx::start(&root, &work_dir(arena.workspace).join("nginx"))?;
     let mut result = CorpusResult::new(corpus.name(), about);
     let mut reachable: BTreeSet<String> = BTreeSet::new();

@@ -128,6 +128,9 @@ pub struct Judge {
     content: ContentReader,
     encoder: Option<Encoder>,
     recent: Recent,
+    /// What is being encoded, for the archive and for the state; copies of just their size are handed on.
+    encoded: EncodedVisit,
+    record: Vec<u8>,
     /// The signatures of the page last read.
     signed: Option<StoredSignatures>,
     /// The mark of the image last received.
@@ -152,6 +155,8 @@ impl Judge {
             content: ContentReader::default(),
             encoder,
             recent: Recent::default(),
+            encoded: EncodedVisit::default(),
+            record: Vec::new(),
             signed: None,
             picture: None,
         }
@@ -214,7 +219,8 @@ impl Judge {
             let metadata = [("hopsFromSeed", depth.as_str())];
             let payload_digest = facts.payload_sha1.map(PayloadDigest);
             let revisit = revisit.as_ref().map(|first| (first, RevisitReason::IdenticalPayload));
-            match encode(encoder, &entry.url, visit, response, revisit, payload_digest, &metadata) {
+            let buffer = &mut self.encoded;
+            match encode(encoder, buffer, &entry.url, visit, response, revisit, payload_digest, &metadata) {
                 Ok(encoded) => {
                     facts.payload_sha1 = Some(encoded.payload_digest.0);
                     judged.encoded = Some(encoded);
@@ -255,13 +261,14 @@ impl Judge {
         let reason = if not_modified { RevisitReason::NotModified } else { RevisitReason::IdenticalPayload };
         // A 304 has no body: the digest is that of the copy it vouches for.
         let digest = copy.payload_sha1.filter(|_| not_modified).map(PayloadDigest);
-        judged.encoded = encode(encoder, &entry.url, visit, response, Some((copy, reason)), digest, &[]).ok();
+        let (buffer, revisit) = (&mut self.encoded, Some((copy, reason)));
+        judged.encoded = encode(encoder, buffer, &entry.url, visit, response, revisit, digest, &[]).ok();
     }
 
     /// Encodes the fetch of a robots.txt for the archive.
     pub fn encode_rules(&mut self, url: &CanonUrl, visit: &Visit) -> Option<EncodedVisit> {
         let response = visit.result.as_ref().ok()?;
-        encode(self.encoder.as_mut()?, url, visit, response, None, None, &[]).ok()
+        encode(self.encoder.as_mut()?, &mut self.encoded, url, visit, response, None, None, &[]).ok()
     }
 
     fn follow_redirect(
@@ -348,7 +355,7 @@ impl Judge {
                 self.sign(id, &decoded.text, digest, first_visit, facts);
                 self.follow_links(entry, response, facts, judged);
                 if let Some(signed) = &self.signed {
-                    judged.end.signatures = signed.encode();
+                    judged.end.signatures = signed.encode_by(&mut self.record);
                 }
             }
             ContentKind::Image => self.mark_picture(entry.url.as_str(), &response.body, judged),
@@ -434,7 +441,6 @@ impl Judge {
             page,
             least: config.focus.least_link,
         }));
-        links.expect(extract.links.len());
         let page_nofollow = config.robots.nofollow && directives.nofollow;
         for link in &extract.links {
             let (leads, is_edge) = match link.kind {

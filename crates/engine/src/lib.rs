@@ -16,6 +16,7 @@
 //! | [`cluster`] | this node's place among others |
 //! | [`bookkeeper`] | the one thread that owns the frontier |
 //! | [`worker`] | a core's share of fetching and judging |
+//! | [`lane`] | a task of a worker that takes one lease after the other |
 //! | [`inbox`] | seeds submitted from outside, also while the crawl runs |
 //! | [`judge`] | from a response to what is remembered and followed |
 //! | [`outlinks`] | a page's links, joined, scoped and keyed |
@@ -39,6 +40,7 @@ pub mod crawl;
 pub mod inbox;
 pub mod indexing;
 pub mod judge;
+pub mod lane;
 pub mod layout;
 pub mod near;
 pub mod outlinks;

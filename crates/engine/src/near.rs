@@ -19,8 +19,10 @@ use crate::config::{JudgingConfig, NearMethod};
 const LEAST_MINUTIAE: usize = 12;
 /// Pages with fewer different keywords likewise.
 const LEAST_KEYWORDS: usize = 24;
-/// What a record takes beside its long lists, about.
-const ENCODED_BYTES: usize = 512;
+/// A buffer for records is kept up to this size.
+const KEPT_BYTES: usize = 64 << 10;
+/// The longest number.
+const SHORT_BYTES: usize = 10;
 /// Pages that even the smallest table holds.
 const LEAST_PAGES: usize = 1024;
 
@@ -47,11 +49,16 @@ pub struct StoredSignatures {
 
 impl StoredSignatures {
     pub fn encode(&self) -> Option<Vec<u8>> {
-        // Sized beforehand: growing by doubling would copy a record of some kilobytes again and again.
-        let lines = self.signatures.title.kept.len() + self.signatures.lines.kept.len();
-        let kept = self.signatures.first.len() + self.signatures.last.len();
-        let room = ENCODED_BYTES + kept + 8 * lines + 5 * self.signatures.sketch.len();
-        postcard::to_extend(self, Vec::with_capacity(room)).ok()
+        self.encode_by(&mut Vec::new())
+    }
+
+    /// The same by way of a buffer that is used again: the record itself is a piece of memory of just its size.
+    pub fn encode_by(&self, buffer: &mut Vec<u8>) -> Option<Vec<u8>> {
+        buffer.clear();
+        postcard::serialize_with_flavor(self, Appended(buffer)).ok()?;
+        let record = buffer.as_slice().to_vec();
+        buffer.shrink_to(KEPT_BYTES);
+        Some(record)
     }
 
     /// Reads what [`Self::encode`] wrote. A record of another version is refused before anything else of it is read:
@@ -59,6 +66,32 @@ impl StoredSignatures {
     pub fn decode(bytes: &[u8]) -> Result<Self, Incomparable> {
         Signatures::check_first_byte(bytes.first())?;
         postcard::from_bytes(bytes).map_err(|_| Incomparable::Damaged)
+    }
+}
+
+/// Where a record is encoded to. Most of a record are hundreds of short numbers, for which a call that copies is dearer
+/// than the bytes.
+struct Appended<'a>(&'a mut Vec<u8>);
+
+impl postcard::ser_flavors::Flavor for Appended<'_> {
+    type Output = ();
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        if bytes.len() <= SHORT_BYTES {
+            bytes.iter().for_each(|&byte| self.0.push(byte));
+        } else {
+            self.0.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
     }
 }
 
@@ -250,6 +283,8 @@ mod tests {
         let text = words(3).join(" ");
         let stored = read(&winnowed, &text);
         let mut bytes = stored.encode().unwrap();
+        assert_eq!(bytes, postcard::to_extend(&stored, Vec::new()).unwrap());
+        assert_eq!(stored.encode_by(&mut vec![7; 9]).as_ref(), Some(&bytes));
         assert_eq!(StoredSignatures::decode(&bytes), Ok(stored.clone()));
         assert_eq!(StoredSignatures::decode(&bytes[..40]), Err(Incomparable::Damaged));
         assert_eq!(StoredSignatures::decode(&[]), Err(Incomparable::Damaged));

@@ -1,4 +1,5 @@
-//! A page's links: joined, scoped, keyed. Runs on every core; a link costs no allocation unless it is new.
+//! A page's links: joined, scoped, keyed. Runs on every core; a link costs no allocation. They are collected in buffers
+//! that are used again, and what leaves the thread is as large as what was found.
 
 use lycosa_frontier::{Rejection, Scope};
 use lycosa_graph::{Edge, PageEdges};
@@ -54,13 +55,24 @@ impl Outlinks {
 #[derive(Debug)]
 pub struct Recent {
     slots: Vec<u64>,
+    buffers: Buffers,
+}
+
+/// What the links of a page are collected in.
+#[derive(Debug, Default)]
+struct Buffers {
+    joined: String,
+    outlinks: Outlinks,
+    edges: Vec<Edge>,
 }
 
 const RECENT_SLOTS: usize = 1 << 18;
+/// Links beyond which the buffers of a page are given back: few pages have as many.
+const MOST_KEPT: usize = 1 << 14;
 
 impl Default for Recent {
     fn default() -> Self {
-        Self { slots: vec![0; RECENT_SLOTS] }
+        Self { slots: vec![0; RECENT_SLOTS], buffers: Buffers::default() }
     }
 }
 
@@ -122,9 +134,9 @@ pub struct LinkCollector<'a> {
     recent: &'a mut Recent,
     joined: String,
     focus: Option<Focus<'a>>,
-    pub outlinks: Outlinks,
-    pub edges: PageEdges,
-    pub counts: LinkCounts,
+    outlinks: Outlinks,
+    edges: PageEdges,
+    counts: LinkCounts,
 }
 
 impl<'a> LinkCollector<'a> {
@@ -137,23 +149,23 @@ impl<'a> LinkCollector<'a> {
         recent: &'a mut Recent,
         depth: u16,
     ) -> Self {
+        let Buffers { joined, mut outlinks, mut edges } = std::mem::take(&mut recent.buffers);
+        outlinks.urls.clear();
+        outlinks.ends.clear();
+        outlinks.depth = depth;
+        edges.clear();
         Self {
             joiner: Joiner::new(base, rules),
             page,
             origin: page.origin(),
             scope,
             recent,
-            joined: String::with_capacity(256),
+            joined,
             focus: None,
-            outlinks: Outlinks { depth, ..Outlinks::default() },
-            edges: PageEdges { source: page.key().low(), edges: Vec::new() },
+            outlinks,
+            edges: PageEdges { source: page.key().low(), edges },
             counts: LinkCounts::default(),
         }
-    }
-
-    /// About so many links are coming.
-    pub fn expect(&mut self, links: usize) {
-        self.edges.edges.reserve(links);
     }
 
     /// With a topic every sighting of a link counts, since another anchor may tell more.
@@ -222,6 +234,38 @@ impl<'a> LinkCollector<'a> {
     /// What was found, with the edges in order.
     pub fn finish(mut self) -> (Outlinks, PageEdges, LinkCounts) {
         self.edges.settle();
-        (self.outlinks, self.edges, self.counts)
+        let edges = PageEdges { source: self.edges.source, edges: self.edges.edges.clone() };
+        let outlinks = self.outlinks.clone();
+        let (joined, kept) = (self.joined, self.edges.edges);
+        if kept.capacity() <= MOST_KEPT && self.outlinks.ends.capacity() <= MOST_KEPT {
+            self.recent.buffers = Buffers { joined, outlinks: self.outlinks, edges: kept };
+        }
+        (outlinks, edges, self.counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lycosa_frontier::{ScopeKind, ScopeOptions};
+
+    #[test]
+    fn a_page_finds_nothing_of_the_page_before_in_the_buffers() {
+        let rules = CanonRules::default();
+        let page = CanonUrl::parse("http://a.test/dir/page", &rules).unwrap();
+        let options = ScopeOptions { kind: ScopeKind::Any, ..ScopeOptions::default() };
+        let scope = Scope::new(options, &[]).unwrap();
+        let mut recent = Recent::default();
+        let mut read = |hrefs: &[&str], depth| {
+            let mut links = LinkCollector::new(&page, &page, &rules, &scope, &mut recent, depth);
+            hrefs.iter().for_each(|href| links.add(href, 1, 1, true, true));
+            let (outlinks, edges, counts) = links.finish();
+            let urls: Vec<String> = outlinks.iter().map(|(url, ..)| url.to_owned()).collect();
+            (urls, outlinks.depth, edges.edges.len(), counts.links)
+        };
+        let all = |paths: &[&str]| paths.iter().map(|path| format!("http://a.test{path}")).collect();
+        assert_eq!(read(&["x", "/y", "x", "mailto:z"], 3), (all(&["/dir/x", "/y"]), 3, 2, 4));
+        assert_eq!(read(&["/y", "z"], 5), (all(&["/dir/z"]), 5, 2, 2));
+        assert_eq!(read(&[], 5), (all(&[]), 5, 0, 0));
     }
 }

@@ -14,16 +14,22 @@ use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{Lease, LeaseKind, RulesEnd};
 use lycosa_types::{CanonUrl, Failure, UrlId};
 use std::net::IpAddr;
+use tokio::runtime::LocalOptions;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::task::LocalSet;
 
 use crate::bookkeeper::Event;
 use crate::clock;
 use crate::judge::{Earlier, Judge, JudgeContext, Judged};
+use crate::lane::Lane;
 use crate::rules;
 
-/// Results handed over at once.
-const OUTBOX: usize = 32;
+/// Results handed over at once. Few, so that the next leases are on their way to the server while the thread still works
+/// off what has arrived.
+const OUTBOX: usize = 8;
+/// Tasks that run between two looks at sockets and new leases; for the same reason.
+const TURN_TASKS: u32 = 8;
+/// Lanes that wait for a lease; beyond, a lane ends with its lease.
+const MOST_IDLE_LANES: usize = 256;
 
 /// A lease that is over.
 #[derive(Debug)]
@@ -63,18 +69,23 @@ pub fn run(
     leases: UnboundedReceiver<Vec<Lease>>,
     events: Sender<Event>,
 ) -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .event_interval(TURN_TASKS)
+        .build_local(LocalOptions::default())?;
     let worker = Rc::new(Worker {
         number,
         node,
         fetcher: Fetcher::new(shared, context.config.fetch_options()),
         judge: RefCell::new(Judge::new(Arc::clone(&context))),
         context,
+        idle: RefCell::default(),
         outbox: RefCell::new(Vec::with_capacity(OUTBOX)),
         flushing: Cell::new(false),
+        flusher: Lane::default(),
         events,
     });
-    LocalSet::new().block_on(&runtime, worker.serve(leases));
+    runtime.block_on(worker.serve(leases));
     Ok(())
 }
 
@@ -85,23 +96,48 @@ struct Worker {
     context: Arc<JudgeContext>,
     fetcher: Fetcher,
     judge: RefCell<Judge>,
+    /// Lanes without a lease.
+    idle: RefCell<Vec<Rc<Lane<Lease>>>>,
     outbox: RefCell<Vec<Finished>>,
+    /// The flusher was told.
     flushing: Cell<bool>,
+    flusher: Lane<()>,
     events: Sender<Event>,
 }
 
 impl Worker {
     async fn serve(self: Rc<Self>, mut leases: UnboundedReceiver<Vec<Lease>>) {
+        tokio::task::spawn_local(Rc::clone(&self).flush_when_told());
         while let Some(batch) = leases.recv().await {
             for lease in batch {
-                let worker = Rc::clone(&self);
-                tokio::task::spawn_local(async move {
-                    let finished = worker.work(lease).await;
-                    worker.hand_over(finished);
-                });
+                let idle = self.idle.borrow_mut().pop();
+                match idle {
+                    Some(lane) => lane.give(lease),
+                    None => {
+                        tokio::task::spawn_local(Rc::clone(&self).run_lane(lease));
+                    }
+                }
             }
         }
         self.flush();
+    }
+
+    /// Works off a lease, and then those that the lane is given.
+    async fn run_lane(self: Rc<Self>, first: Lease) {
+        let lane = Rc::new(Lane::default());
+        let mut lease = first;
+        loop {
+            let finished = self.work(lease).await;
+            self.hand_over(finished);
+            {
+                let mut idle = self.idle.borrow_mut();
+                if idle.len() >= MOST_IDLE_LANES {
+                    return;
+                }
+                idle.push(Rc::clone(&lane));
+            }
+            lease = lane.next().await;
+        }
     }
 
     async fn work(&self, lease: Lease) -> Finished {
@@ -160,14 +196,16 @@ impl Worker {
         let visit = self.fetcher.fetch(&Request::new(url, RequestKind::Robots)).await;
         let product = &self.context.config.agent.product;
         let (end, sitemaps) = rules::judge(url, &visit, redirects, product, clock::now());
-        Finished::Rules {
+        let finished = Finished::Rules {
             host,
             end,
             sitemaps: self.within_scope(&sitemaps),
             address: visit.ip,
             elapsed_ms: visit.timing.finished.as_millis() as u64,
             encoded: self.judge.borrow_mut().encode_rules(url, &visit),
-        }
+        };
+        self.fetcher.reuse(visit);
+        finished
     }
 
     fn within_scope(&self, sitemaps: &[String]) -> Vec<CanonUrl> {
@@ -179,8 +217,8 @@ impl Worker {
         parsed.filter(|url| scope.check(url, 0).is_ok()).collect()
     }
 
-    /// Collects results that come in the same turn of the event loop into one message.
-    fn hand_over(self: Rc<Self>, finished: Finished) {
+    /// Collects results into one message: the flusher's turn comes after those that are ready now.
+    fn hand_over(&self, finished: Finished) {
         let full = {
             let mut outbox = self.outbox.borrow_mut();
             outbox.push(finished);
@@ -189,11 +227,15 @@ impl Worker {
         if full {
             self.flush();
         } else if !self.flushing.replace(true) {
-            tokio::task::spawn_local(async move {
-                tokio::task::yield_now().await;
-                self.flushing.set(false);
-                self.flush();
-            });
+            self.flusher.give(());
+        }
+    }
+
+    async fn flush_when_told(self: Rc<Self>) {
+        loop {
+            self.flusher.next().await;
+            self.flushing.set(false);
+            self.flush();
         }
     }
 

@@ -1,6 +1,7 @@
 //! One request and its response over one HTTP/1 connection.
 //!
-//! Promise: one write per request; the response is read into one buffer that becomes its head and body without copying;
+//! Promise: one write per request; the response is read into one buffer that becomes its head and body without copying,
+//! and that a small response holds as well as a large one, until [`crate::Fetcher::reuse`] takes it back;
 //! memory follows what arrived, not what was announced; every way this can end badly is a [`Failure`].
 
 use std::io;
@@ -16,7 +17,7 @@ use crate::{
     chunked::{ChunkedData, ChunkedReader},
     head::{self, Framing, HeadFacts},
     options::Limits,
-    spare::{FIRST_READ_BYTES, LARGEST_BYTES, Spare},
+    spare::Spare,
     stream::Stream,
     watch::Watch,
 };
@@ -105,8 +106,8 @@ impl Exchange<'_, '_> {
         };
         if got > 0 {
             self.progress.bytes_received += got as u64;
-            if self.watch.arrived(got) {
-                self.progress.first_byte = Some(Instant::now());
+            if let Some(now) = self.watch.arrived(got) {
+                self.progress.first_byte = Some(now);
             }
         }
         Ok(got)
@@ -228,16 +229,7 @@ impl Exchange<'_, '_> {
     ) -> Result<Received, Failure> {
         // Bytes beyond the response were never asked for: whatever they are, the next request must not meet them.
         let reusable = facts.keep_alive && buffer.len() == end;
-        // A small response does not hold on to a large buffer for as long as it lives.
-        let much = buffer.capacity().clamp(FIRST_READ_BYTES, LARGEST_BYTES) == buffer.capacity();
-        let small = if much { FIRST_READ_BYTES } else { buffer.capacity() } / 4;
-        let mut raw_body = if buffer.len() < small {
-            let copy = Bytes::copy_from_slice(&buffer);
-            self.spare.put(buffer);
-            copy
-        } else {
-            buffer.freeze()
-        };
+        let mut raw_body = buffer.freeze();
         raw_body.truncate(end);
         let head = raw_body.split_to(head_len);
         Ok(Received { facts, head, payload: raw_body.clone(), raw_body, reusable })

@@ -14,7 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use lycosa_types::{CanonUrl, Failure, UnixMs};
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use crate::{
     asker::Asker,
@@ -140,11 +140,8 @@ impl Fetcher {
         start: Instant,
         trace: &mut Trace,
     ) -> Result<Received, Failure> {
-        let limits = &self.options.limits;
-        let total_at = start + limits.total;
-        let mut sleep = pin!(sleep_until(total_at));
-        let mut watch = Watch::new(limits, total_at, sleep.as_mut());
-        if let Some(outcome) = self.receive_on_kept(request, head, &mut watch, trace).await {
+        let total_at = start + self.options.limits.total;
+        if let Some(outcome) = self.receive_on_kept(request, head, total_at, trace).await {
             let was_stale = outcome.as_ref().err() == Some(&Failure::ConnectionLost)
                 && trace.progress.bytes_received == 0;
             if !was_stale {
@@ -158,13 +155,10 @@ impl Fetcher {
         let total_at = total_at + waiting_since.elapsed();
         let opening = self.open(request.url, slot, &mut trace.ip);
         let opened = timeout_at(total_at, opening).await.map_err(|_| Failure::TotalTimeout)??;
-        let mut watch = Watch::new(limits, total_at, sleep);
         match opened {
-            Opened::Http1(connection) => {
-                self.exchange(connection, head, &mut watch, &mut trace.progress).await
-            }
+            Opened::Http1(connection) => self.exchange(connection, head, total_at, &mut trace.progress).await,
             Opened::Http2(session) => {
-                self.exchange_on(&session, request, &mut watch, &mut trace.progress).await
+                self.exchange_on(&session, request, total_at, &mut trace.progress).await
             }
         }
     }
@@ -174,7 +168,7 @@ impl Fetcher {
         &self,
         request: &Request<'_>,
         head: &Bytes,
-        watch: &mut Watch<'_>,
+        total_at: Instant,
         trace: &mut Trace,
     ) -> Option<Result<Received, Failure>> {
         let origin = request.url.origin();
@@ -183,13 +177,13 @@ impl Fetcher {
         {
             trace.ip = Some(session.ip);
             trace.reused_connection = true;
-            let exchange = self.exchange_on(&session, request, watch, &mut trace.progress);
+            let exchange = self.exchange_on(&session, request, total_at, &mut trace.progress);
             return Some(exchange.await);
         }
         let connection = self.pool.take(origin)?;
         trace.ip = Some(connection.ip);
         trace.reused_connection = true;
-        Some(self.exchange(connection, head, watch, &mut trace.progress).await)
+        Some(self.exchange(connection, head, total_at, &mut trace.progress).await)
     }
 
     async fn open(&self, url: &CanonUrl, slot: Slot, ip: &mut Option<IpAddr>) -> Result<Opened, Failure> {
@@ -208,6 +202,7 @@ impl Fetcher {
                 stream,
                 origin: url.origin().into(),
                 ip: address,
+                timer: Box::pin(sleep(limits.first_byte)),
                 served: 0,
                 _slot: slot,
             })),
@@ -219,10 +214,13 @@ impl Fetcher {
         &self,
         session: &Rc<Session>,
         request: &Request<'_>,
-        watch: &mut Watch<'_>,
+        total_at: Instant,
         progress: &mut Progress,
     ) -> Result<Received, Failure> {
-        let outcome = session.exchange(request, &self.common, &self.options.limits, watch, progress).await;
+        let limits = &self.options.limits;
+        let timer = pin!(sleep_until(total_at));
+        let mut watch = Watch::new(limits, total_at, timer);
+        let outcome = session.exchange(request, &self.common, limits, &mut watch, progress).await;
         if matches!(outcome, Err(Failure::ConnectionLost | Failure::BadResponse)) {
             self.pool.sessions.remove(session);
         }
@@ -235,16 +233,13 @@ impl Fetcher {
         &self,
         mut connection: Connection,
         head: &[u8],
-        watch: &mut Watch<'_>,
+        total_at: Instant,
         progress: &mut Progress,
     ) -> Result<Received, Failure> {
-        let exchange = Exchange {
-            stream: &mut connection.stream,
-            limits: &self.options.limits,
-            spare: &self.spare,
-            watch,
-            progress,
-        };
+        let limits = &self.options.limits;
+        let watch = &mut Watch::new(limits, total_at, connection.timer.as_mut());
+        let exchange =
+            Exchange { stream: &mut connection.stream, limits, spare: &self.spare, watch, progress };
         let received = exchange.run(head).await?;
         connection.served += 1;
         if received.reusable {

@@ -7,6 +7,7 @@ use std::{
     cell::{Cell, RefCell},
     collections::{BTreeMap, HashMap},
     net::IpAddr,
+    pin::Pin,
     rc::Rc,
     sync::{
         Arc,
@@ -17,7 +18,7 @@ use std::{
 use lycosa_types::HostKey;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
+    time::{Instant, Sleep},
 };
 
 use crate::{http2::Session, options::PoolLimits, sessions::Sessions, stream::Stream};
@@ -42,6 +43,8 @@ pub(crate) struct Connection {
     /// `scheme://host:port`; compared in full, so that no two origins can be mixed up by a hash.
     pub origin: Box<str>,
     pub ip: IpAddr,
+    /// The clock over its exchanges, one after the other; see [`crate::watch`].
+    pub timer: Pin<Box<Sleep>>,
     /// Requests served so far.
     pub served: u32,
     pub _slot: Slot,

@@ -9,8 +9,9 @@ use bytes::BytesMut;
 
 /// Room for the first read: most pages fit.
 pub(crate) const FIRST_READ_BYTES: usize = 32 * 1024;
-/// A larger buffer is given back to the allocator.
-pub(crate) const LARGEST_BYTES: usize = 64 * 1024;
+/// A larger buffer is given back to the allocator: few pages are as long, and memory that was given back must be mapped
+/// anew, page by page.
+pub(crate) const LARGEST_BYTES: usize = 256 * 1024;
 /// Buffers kept. A thread judges one response at a time, so one would nearly do.
 const MOST: usize = 4;
 

@@ -1,7 +1,8 @@
 //! The clock over one exchange: time to first byte, whole time, slow drip.
 //!
-//! One timer serves all three. It is looked at only when the connection has nothing to give, and set anew only when it
-//! fires, so a response that arrives at once costs one timer at most.
+//! One timer serves all three, and it belongs to the connection: the runtime hears of it only when it fires or must fire
+//! sooner. Left at the time of an exchange long over it fires early, is found to be early, and is set anew; so an
+//! exchange costs no timer at all, and a connection one in a while.
 
 use std::{
     future::{Future, poll_fn},
@@ -20,8 +21,6 @@ pub(crate) struct Watch<'a> {
     total_at: Instant,
     phase: Phase,
     sleep: Pin<&'a mut Sleep>,
-    /// The phase changed since the timer was set.
-    timer_is_old: bool,
     received: u64,
 }
 
@@ -34,36 +33,28 @@ enum Phase {
 impl<'a> Watch<'a> {
     /// A watch whose exchange must be over at `total_at`. `sleep` may be set to anything.
     pub fn new(limits: &'a Limits, total_at: Instant, sleep: Pin<&'a mut Sleep>) -> Self {
-        Self {
-            limits,
-            total_at,
-            phase: Phase::FirstByte { until: total_at },
-            sleep,
-            timer_is_old: true,
-            received: 0,
-        }
+        Self { limits, total_at, phase: Phase::FirstByte { until: total_at }, sleep, received: 0 }
     }
 
     /// The request goes out now.
     pub fn sending(&mut self, now: Instant) {
         self.phase = Phase::FirstByte { until: now + self.limits.first_byte };
-        self.timer_is_old = true;
         self.received = 0;
     }
 
-    /// Bytes of the response arrived. True for the first ones.
-    pub fn arrived(&mut self, bytes: usize) -> bool {
+    /// Bytes of the response arrived. Says when, for the first ones.
+    pub fn arrived(&mut self, bytes: usize) -> Option<Instant> {
         self.received += bytes as u64;
         if !matches!(self.phase, Phase::FirstByte { .. }) {
-            return false;
+            return None;
         }
+        let now = Instant::now();
         self.phase = Phase::Body {
-            window_end: Instant::now() + self.limits.slow_grace,
+            window_end: now + self.limits.slow_grace,
             window_bytes: self.received,
             in_grace: true,
         };
-        self.timer_is_old = true;
-        true
+        Some(now)
     }
 
     /// Runs a step of the exchange, unless time runs out first.
@@ -77,7 +68,7 @@ impl<'a> Watch<'a> {
     }
 
     fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Failure> {
-        if self.timer_is_old {
+        if self.sleep.deadline() > self.due() {
             self.set_timer();
         }
         loop {
@@ -90,12 +81,17 @@ impl<'a> Watch<'a> {
     }
 
     fn set_timer(&mut self) {
+        let due = self.due();
+        self.sleep.as_mut().reset(due);
+    }
+
+    /// When there is something to check next.
+    fn due(&self) -> Instant {
         let due = match self.phase {
             Phase::FirstByte { until } => until,
             Phase::Body { window_end, .. } => window_end,
         };
-        self.sleep.as_mut().reset(due.min(self.total_at));
-        self.timer_is_old = false;
+        due.min(self.total_at)
     }
 
     fn check(&mut self, now: Instant) -> Option<Failure> {

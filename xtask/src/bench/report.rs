@@ -40,7 +40,8 @@ fn markdown(results: &Results) -> Result<String> {
     }
     text.push_str(
         "Pages are distinct URLs that the server answered with an HTML page; figures are medians over the rounds, \
-         with the range of pages/s\nbehind them; CPU is that of the client alone, user and system.\n\n![](plot.svg)\n",
+         with the range of pages/s\nbehind them; CPU is that of the client alone, user and system. The server's files were read once \
+         before the first turn,\nso that none of the programs waited for the server's disk.\n\n![](plot.svg)\n",
     );
     for corpus in &results.corpora {
         writeln!(text, "\n## {}\n\n{}.\n\n{}", corpus.name, corpus.about, table(corpus))?;
