@@ -253,7 +253,7 @@ mod tests {
     fn a_page_finds_nothing_of_the_page_before_in_the_buffers() {
         let rules = CanonRules::default();
         let page = CanonUrl::parse("http://a.test/dir/page", &rules).unwrap();
-        let options = ScopeOptions { kind: ScopeKind::Any, ..ScopeOptions::default() };
+        let options = ScopeOptions { kind: ScopeKind::Any, max_depth: 9, ..ScopeOptions::default() };
         let scope = Scope::new(options, &[]).unwrap();
         let mut recent = Recent::default();
         let mut read = |hrefs: &[&str], depth| {
