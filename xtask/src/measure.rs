@@ -1,7 +1,8 @@
 //! Runs one program and writes down what it cost: time, CPU of its whole process tree, peak memory.
 //!
 //! A process of its own per measurement, since the kernel's account of children (`getrusage`) only grows: here it holds
-//! exactly the one program. CPU is that of all descendants that were waited for; the peak is of the largest of them.
+//! exactly the one program. CPU is that of all descendants that were waited for; the peak is of the largest of them. What the
+//! program itself held in the middle of its time and at the end is looked up while it runs.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -18,6 +19,8 @@ use serde::{Deserialize, Serialize};
 
 /// How long a program has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
+/// How often a program's memory is looked up.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cost {
@@ -25,6 +28,8 @@ pub struct Cost {
     pub user_s: f64,
     pub system_s: f64,
     pub peak_rss_bytes: u64,
+    pub middle_rss_bytes: u64,
+    pub end_rss_bytes: u64,
     /// The time limit ended it.
     pub cut: bool,
     pub exit_code: Option<i32>,
@@ -46,19 +51,27 @@ pub fn run(line: &[String], limit: Duration, out: &Path) -> Result<()> {
     let (done, waiting) = mpsc::channel::<()>();
     let guard = std::thread::spawn(move || {
         let timed_out = |time| waiting.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout);
-        let cut = timed_out(limit);
-        if cut {
-            killpg(group, Signal::SIGTERM).ok();
-            if timed_out(GRACE) {
-                killpg(group, Signal::SIGKILL).ok();
+        let mut held = Vec::new();
+        loop {
+            let left = limit.saturating_sub(start.elapsed());
+            if !timed_out(left.min(LOOK_EVERY)) {
+                return (false, held);
             }
+            if left.is_zero() {
+                break;
+            }
+            held.extend(resident_bytes(group));
         }
-        cut
+        killpg(group, Signal::SIGTERM).ok();
+        if timed_out(GRACE) {
+            killpg(group, Signal::SIGKILL).ok();
+        }
+        (true, held)
     });
     let status = child.wait()?;
     let elapsed = start.elapsed();
     drop(done);
-    let cut = guard.join().unwrap_or(true);
+    let (cut, held) = guard.join().unwrap_or((true, Vec::new()));
 
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let seconds = |time: nix::sys::time::TimeVal| time.num_microseconds() as f64 / 1e6;
@@ -68,11 +81,20 @@ pub fn run(line: &[String], limit: Duration, out: &Path) -> Result<()> {
         user_s: seconds(usage.user_time()),
         system_s: seconds(usage.system_time()),
         peak_rss_bytes: u64::try_from(usage.max_rss()).unwrap_or(0) * 1024,
+        middle_rss_bytes: held.get(held.len() / 2).copied().unwrap_or(0),
+        end_rss_bytes: held.last().copied().unwrap_or(0),
         cut,
         exit_code: status.code(),
     };
     std::fs::write(out, serde_json::to_vec(&cost)?)?;
     Ok(())
+}
+
+/// What a process holds in memory now; nothing once it has ended.
+fn resident_bytes(process: Pid) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
 /// Measures a command from outside: its output goes to a file beside the result.
@@ -117,5 +139,8 @@ mod tests {
         let cost: Cost = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
         assert!(cost.cut);
         assert_eq!(cost.exit_code, None);
+        run(&line(&["sleep", "0.4"]), Duration::from_secs(60), &out).unwrap();
+        let cost: Cost = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
+        assert!(cost.middle_rss_bytes > 0 && cost.end_rss_bytes > 0);
     }
 }

@@ -10,11 +10,23 @@ use crate::workspace::Workspace;
 use super::plot;
 use super::results::{CorpusResult, Results, Turn, median};
 
-/// The rival that ratios are given against.
-const RIVAL: &str = "wget2";
+/// The rivals that ratios are given against.
+const RIVALS: [&str; 2] = ["wget2", "spider"];
 
-const HEADINGS: [&str; 9] =
-    ["program", "pages", "coverage", "pages/s", "× wget2", "CPU ms/page", "peak MiB", "stored MB", "does"];
+const HEADINGS: [&str; 12] = [
+    "program",
+    "pages",
+    "coverage",
+    "pages/s",
+    "× wget2",
+    "× spider",
+    "CPU ms/page",
+    "peak MiB",
+    "middle",
+    "end",
+    "stored MB",
+    "does",
+];
 
 /// Writes everything to a directory named by the date, and says where.
 pub fn write(workspace: &Workspace, results: &Results) -> Result<PathBuf> {
@@ -40,8 +52,9 @@ fn markdown(results: &Results) -> Result<String> {
     }
     text.push_str(
         "Pages are distinct URLs that the server answered with an HTML page; figures are medians over the rounds, \
-         with the range of pages/s\nbehind them; CPU is that of the client alone, user and system. The server's files were read once \
-         before the first turn,\nso that none of the programs waited for the server's disk.\n\n![](plot.svg)\n",
+         with the range of pages/s\nbehind them; CPU is that of the client alone, user and system. MiB are of memory: at most, in the middle\nof \
+         the time, and at the end. The server's files were read once before the first turn, so that none of the programs\nwaited \
+         for the server's disk.\n\n![](plot.svg)\n",
     );
     for corpus in &results.corpora {
         writeln!(text, "\n## {}\n\n{}.\n\n{}", corpus.name, corpus.about, table(corpus))?;
@@ -91,18 +104,27 @@ fn row(corpus: &CorpusResult, turns: &[&Turn]) -> Vec<String> {
     let most = rates().fold(0.0, f64::max);
     let program = turns.first().map_or("", |turn| turn.program);
     let cut = if turns.iter().any(|turn| turn.cost.cut) { " (cut)" } else { "" };
-    let ratio = corpus.ratio(program, RIVAL).map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}"));
+    let [to_wget2, to_spider] = RIVALS.map(|rival| {
+        corpus.ratio(program, rival).map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}"))
+    });
     vec![
         format!("{program}{cut}"),
         format!("{:.0}", of(|turn| turn.pages as f64)),
         format!("{:.1} %", of(|turn| turn.coverage) * 100.0),
         format!("{:.0} ({least:.0}–{most:.0})", of(|turn| turn.pages_per_s)),
-        ratio,
+        to_wget2,
+        to_spider,
         format!("{:.3}", of(|turn| turn.cpu_s_per_1000_pages)),
-        format!("{:.0}", of(|turn| turn.cost.peak_rss_bytes as f64) / f64::from(1 << 20)),
+        mib(of(|turn| turn.cost.peak_rss_bytes as f64)),
+        mib(of(|turn| turn.cost.middle_rss_bytes as f64)),
+        mib(of(|turn| turn.cost.end_rss_bytes as f64)),
         format!("{:.0}", of(|turn| turn.stored_bytes as f64) / 1e6),
         turns.first().map_or("", |turn| turn.does).to_owned(),
     ]
+}
+
+fn mib(bytes: f64) -> String {
+    format!("{:.0}", bytes / f64::from(1 << 20))
 }
 
 fn align(rows: &[Vec<String>]) -> String {

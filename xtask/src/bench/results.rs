@@ -151,6 +151,8 @@ pub mod tests {
             user_s: 1.0,
             system_s: 1.0,
             peak_rss_bytes: 1 << 20,
+            middle_rss_bytes: 1 << 20,
+            end_rss_bytes: 1 << 20,
             cut: false,
             exit_code: Some(0),
         };
