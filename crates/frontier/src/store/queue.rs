@@ -62,7 +62,7 @@ impl Store {
         Ok(stretch)
     }
 
-    /// The entry that waits at `rank`, if it is committed, behind those of the same bundle, if it is in one.
+    /// The entry that waits at `rank`, if it is committed, and all of its bundle, if it is in one.
     pub fn entry(&self, slot: HostSlot, rank: Rank) -> Result<Option<(Entry, Vec<Lying>)>, StoreError> {
         let upwards = keys::queue(slot, Rank { sequence: 0, ..rank })..=keys::queue(slot, rank);
         for guard in self.queue.range(upwards).rev().take(LOOK_BACK) {
