@@ -396,8 +396,8 @@ impl Judge {
         let signatures = self.judger.sign_known(source, body, &self.extract, main.as_deref());
         let mut near = NearPrint::None;
         if look {
-            near = self.context.near.print(&self.extract, self.judger.minutiae());
-            facts.near_duplicate = self.context.near.claim(id, &near);
+            near = self.context.near.print(&self.extract, &signatures.sketch);
+            facts.near_duplicate = self.context.near.claim(id, &near, &signatures.sketch);
         }
         if config.signatures {
             // A near-duplicate is no original: it does not come back into the table of prints.

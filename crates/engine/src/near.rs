@@ -7,9 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use lycosa_frontier::{Store, StoreError};
-use lycosa_page::{
-    Extract, Incomparable, KeywordIndex, KeywordPrint, Keywords, Print, PrintIndex, Signatures,
-};
+use lycosa_page::{Extract, Incomparable, KeywordIndex, KeywordPrint, Keywords, PrintIndex, Signatures};
 use lycosa_types::{NearDuplicate, UrlId};
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +30,8 @@ pub enum NearPrint {
     /// Nothing: too little text, or a copy of another page.
     #[default]
     None,
-    /// The smallest minutiae.
-    Winnowed(Vec<u32>),
+    /// The smallest minutiae, which the signatures have.
+    Winnowed,
     Keywords(KeywordPrint),
 }
 
@@ -137,18 +135,16 @@ impl NearTable {
         for entry in store.all_signatures() {
             let (id, bytes) = entry?;
             if let Ok(stored) = StoredSignatures::decode(&bytes) {
-                inner.insert(id, &stored.near);
+                inner.insert(id, &stored.near, &stored.signatures.sketch);
             }
         }
         Ok(Self { inner: Mutex::new(inner), method: judging.near_method, least })
     }
 
-    /// The print of a page with these minutiae.
-    pub fn print(&self, page: &Extract, minutiae: &[u64]) -> NearPrint {
+    /// The print of a page with such a sketch.
+    pub fn print(&self, page: &Extract, sketch: &[u32]) -> NearPrint {
         match self.method {
-            NearMethod::Winnowing if minutiae.len() >= LEAST_MINUTIAE => {
-                NearPrint::Winnowed(Print::new(0, minutiae).sketch)
-            }
+            NearMethod::Winnowing if sketch.len() >= LEAST_MINUTIAE => NearPrint::Winnowed,
             NearMethod::Keywords => {
                 let keywords = Keywords::of(&page.text, language(page.lang()).as_deref());
                 if keywords.len() < LEAST_KEYWORDS {
@@ -161,14 +157,12 @@ impl NearTable {
     }
 
     /// The page that this one nearly repeats, if there is one; remembered otherwise.
-    pub fn claim(&self, id: UrlId, print: &NearPrint) -> Option<NearDuplicate> {
+    pub fn claim(&self, id: UrlId, print: &NearPrint, sketch: &[u32]) -> Option<NearDuplicate> {
         // A panic elsewhere while the lock was held leaves a plain index behind: it is still good.
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let inner = &mut *inner;
         let found = match (&mut inner.index, print) {
-            (Index::Winnowed(index), NearPrint::Winnowed(sketch)) => {
-                index.lookup_sketch(sketch, self.least, 1)
-            }
+            (Index::Winnowed(index), NearPrint::Winnowed) => index.lookup_sketch(sketch, self.least, 1),
             (Index::Keywords(index), NearPrint::Keywords(print)) => index.lookup(print, self.least, 1),
             _ => return None,
         };
@@ -178,7 +172,7 @@ impl NearTable {
             (of != id).then_some(NearDuplicate { of, resemblance_permille })
         });
         if best.is_none() {
-            inner.insert(id, print);
+            inner.insert(id, print, sketch);
         }
         best
     }
@@ -186,11 +180,9 @@ impl NearTable {
 
 impl Inner {
     /// Remembers a page if its print is of the method in force.
-    fn insert(&mut self, id: UrlId, print: &NearPrint) {
+    fn insert(&mut self, id: UrlId, print: &NearPrint, sketch: &[u32]) {
         match (&mut self.index, print) {
-            (Index::Winnowed(index), NearPrint::Winnowed(sketch)) => {
-                index.insert_sketch(self.next, sketch);
-            }
+            (Index::Winnowed(index), NearPrint::Winnowed) => index.insert_sketch(self.next, sketch),
             (Index::Keywords(index), NearPrint::Keywords(print)) => {
                 index.insert(print);
             }
@@ -236,7 +228,11 @@ mod tests {
         Scanner::new(Limits::default()).scan(&html, &mut page);
         let mut judger = Judger::default();
         let signatures = judger.sign(&html, &page, None);
-        StoredSignatures { near: table.print(&page, judger.minutiae()), signatures, pictures: Vec::new() }
+        StoredSignatures { near: table.print(&page, &signatures.sketch), signatures, pictures: Vec::new() }
+    }
+
+    fn claim(table: &NearTable, n: u64, stored: &StoredSignatures) -> Option<NearDuplicate> {
+        table.claim(id(n), &stored.near, &stored.signatures.sketch)
     }
 
     #[test]
@@ -245,17 +241,17 @@ mod tests {
         let store = Store::open(dir.path(), 32 << 20).unwrap();
         for method in [NearMethod::Winnowing, NearMethod::Keywords] {
             let table = table(&store, method);
-            let print = |text: &str| read(&table, text).near;
+            let print = |text: &str| read(&table, text);
             let first = print(&words(0).join(" "));
             let mut edited = words(0);
             edited[300] = "another".to_owned();
             let second = print(&edited.join(" "));
             let other = print(&(0..600).map(|n| format!("thing{n}")).collect::<Vec<_>>().join(" "));
-            assert_eq!(table.claim(id(1), &first), None);
-            assert_eq!(table.claim(id(1), &first), None, "a page is not its own near-duplicate");
-            assert_eq!(table.claim(id(2), &second).map(|near| near.of), Some(id(1)), "{method:?}");
-            assert_eq!(table.claim(id(3), &other), None);
-            assert_eq!(table.claim(id(4), &print("short text")), None);
+            assert_eq!(claim(&table, 1, &first), None);
+            assert_eq!(claim(&table, 1, &first), None, "a page is not its own near-duplicate");
+            assert_eq!(claim(&table, 2, &second).map(|near| near.of), Some(id(1)), "{method:?}");
+            assert_eq!(claim(&table, 3, &other), None);
+            assert_eq!(claim(&table, 4, &print("short text")), None);
         }
     }
 
@@ -268,8 +264,8 @@ mod tests {
         shuffled.sort_by_key(|word| word.bytes().rev().collect::<Vec<u8>>());
         let found = |method| {
             let table = table(&store, method);
-            assert_eq!(table.claim(id(1), &read(&table, &text.join(" ")).near), None);
-            table.claim(id(2), &read(&table, &shuffled.join(" ")).near).is_some()
+            assert_eq!(claim(&table, 1, &read(&table, &text.join(" "))), None);
+            claim(&table, 2, &read(&table, &shuffled.join(" "))).is_some()
         };
         assert!(!found(NearMethod::Winnowing), "no stretch of letters is the same");
         assert!(found(NearMethod::Keywords), "every word is as frequent as before");
@@ -291,7 +287,7 @@ mod tests {
         bytes[0] = 1;
         assert_eq!(StoredSignatures::decode(&bytes), Err(Incomparable::OtherVersion { found: 1 }));
         // A print of the other method is neither looked up nor remembered.
-        assert_eq!(counted.claim(id(1), &stored.near), None);
-        assert_eq!(counted.claim(id(2), &read(&counted, &text).near), None);
+        assert_eq!(claim(&counted, 1, &stored), None);
+        assert_eq!(claim(&counted, 2, &read(&counted, &text)), None);
     }
 }

@@ -7,6 +7,7 @@
 
 use super::swar;
 use super::words::{self, NumberKind};
+use lycosa_cpu::widest;
 use std::ops::Range;
 
 /// A line with more words than this is running text.
@@ -54,56 +55,95 @@ impl LineMark {
 
 /// Calls `line` with the mark of each line of `text`, in order. `banners` are the byte ranges of advertisements, sorted.
 pub fn mark_lines(text: &str, banners: &[(u32, u32)], mut line: impl FnMut(LineMark)) {
-    let bytes = text.as_bytes();
     let mut banners = banners.iter().peekable();
-    let mut at = 0;
-    while at < bytes.len() {
-        let (state, end) = read_line(bytes, at);
+    let mut end_line = |state: LineState, at: usize, end: usize| {
         while banners.next_if(|b| b.1 as usize <= at).is_some() {}
         let inside = banners.peek().is_some_and(|b| (b.0 as usize) <= at);
         line(state.finish(text, at..end, inside));
-        at = end + 1;
-    }
-}
-
-/// What the words of the line at `from` add up to, and where it ends. A function of its own, so that all of it stays in
-/// registers.
-#[inline(never)]
-fn read_line(bytes: &[u8], from: usize) -> (LineState, usize) {
-    let mut state = LineState::default();
-    let mut at = from;
-    loop {
-        let word_at = at;
-        // The first eight bytes stand alone, so that short words need one multiplication.
-        let (mut hash, mut digit, mut blanks) = eight_bytes(bytes, at, 0);
-        at += swar::first(blanks);
-        while blanks == 0 {
-            let more;
-            (hash, more, blanks) = eight_bytes(bytes, at, hash);
-            digit |= more;
-            at += swar::first(blanks);
-        }
-        if at > word_at {
-            state.add(hash, digit != 0);
-        }
-        if bytes.get(at).is_none_or(|&b| b == b'\n') {
-            return (state, at);
-        }
-        at += 1;
-    }
-}
-
-/// The hash of a word with up to eight bytes more, marks for digits among them, and for the blanks that end it.
-#[inline(always)]
-fn eight_bytes(bytes: &[u8], at: usize, hash: u64) -> (u64, u64, u64) {
-    let word = match bytes.get(at..at + 8).and_then(|eight| eight.first_chunk::<8>()) {
-        Some(eight) => u64::from_le_bytes(*eight),
-        None => swar::tail(bytes, at),
     };
-    let blanks = swar::below(word, 0x21);
-    let kept = word & swar::in_front_of_first(blanks);
+    // Words are read eight bytes at a time.
+    let mut short = [0; 8];
+    let bytes = match text.as_bytes() {
+        bytes if bytes.len() >= short.len() => bytes,
+        bytes => {
+            short[..bytes.len()].copy_from_slice(bytes);
+            &short
+        }
+    };
+    widest(
+        #[inline(always)]
+        || read_lines(bytes, text.len(), &mut end_line),
+    );
+}
+
+/// Calls `end_line` with what the words of each line add up to, and where it begins and ends. There are at least eight
+/// bytes, of which the first `len` are the text.
+///
+/// Where words end is found for many bytes at once, and not word by word: so the processor can read a word while it is
+/// still busy with those before.
+#[inline(always)]
+fn read_lines(bytes: &[u8], len: usize, end_line: &mut impl FnMut(LineState, usize, usize)) {
+    let mut state = LineState::default();
+    let (mut word_at, mut line_at) = (0, 0);
+    let (parts, tail) = bytes.get(..len).unwrap_or_default().as_chunks::<64>();
+    let mut last = [b'\n'; 64];
+    last[..tail.len()].copy_from_slice(tail);
+    for (part, from) in parts.iter().chain([&last]).zip((0..).step_by(64)) {
+        let mut blanks = blanks(part);
+        while blanks != 0 {
+            let end = from + blanks.trailing_zeros() as usize;
+            blanks &= blanks - 1;
+            if end > word_at {
+                let (hash, has_digit) = read_word(bytes, word_at, end);
+                state.add(hash, has_digit);
+            }
+            word_at = end + 1;
+            if part[end % 64] == b'\n' {
+                // Behind the last byte there is a line only if something stands in it.
+                if end < len || line_at < len {
+                    end_line(std::mem::take(&mut state), line_at, end);
+                }
+                if end == len {
+                    return;
+                }
+                line_at = word_at;
+            }
+        }
+    }
+}
+
+/// The hash of a word, and whether it holds a digit.
+#[inline(always)]
+fn read_word(bytes: &[u8], from: usize, end: usize) -> (u64, bool) {
+    // The first eight bytes stand alone, so that short words need one multiplication.
+    let (mut hash, mut digits) = eight_bytes(bytes, from, end, 0);
+    let mut at = from + 8;
+    while at < end {
+        let more;
+        (hash, more) = eight_bytes(bytes, at, end, hash);
+        digits |= more;
+        at += 8;
+    }
+    (hash, digits != 0)
+}
+
+/// One bit for each byte, set where it is a blank or a control character.
+#[inline(always)]
+fn blanks(part: &[u8; 64]) -> u64 {
+    let flags = part.map(|byte| u8::from(byte <= b' '));
+    let (words, _) = flags.as_chunks::<8>();
+    words.iter().rev().fold(0, |marks, word| marks << 8 | swar::bits(u64::from_le_bytes(*word)))
+}
+
+/// The hash of a word with up to eight bytes more, and marks for digits among them.
+#[inline(always)]
+fn eight_bytes(bytes: &[u8], at: usize, end: usize, hash: u64) -> (u64, u64) {
+    // Nearer than that to the end, the last eight are read, and those in front shifted out.
+    let from = at.min(bytes.len().saturating_sub(8));
+    let word = swar::load(bytes, from).unwrap_or(0) >> (8 * (at - from) % 64);
+    let kept = word & swar::first_bytes(end - at);
     let digits = swar::below(kept ^ 0x3030_3030_3030_3030, 10);
-    (spread(hash.rotate_left(27) ^ kept), digits, blanks)
+    (spread(hash.rotate_left(27) ^ kept), digits)
 }
 
 /// The mark of one line.
@@ -297,9 +337,9 @@ mod tests {
         }
     }
 
-    /// By its definition: eight bytes after the other, the last of them with at least one zero behind.
+    /// By its definition: eight bytes after the other, the last of them filled up with zeros.
     fn plain_hash(word: &str) -> u64 {
-        let padded = [word.as_bytes(), &vec![0; 8 - word.len() % 8]].concat();
+        let padded = [word.as_bytes(), &vec![0; word.len().next_multiple_of(8) - word.len()]].concat();
         let (chunks, _) = padded.as_chunks::<8>();
         chunks.iter().fold(0, |hash: u64, chunk| spread(hash.rotate_left(27) ^ u64::from_le_bytes(*chunk)))
     }

@@ -56,10 +56,17 @@ pub(crate) const fn first(marks: u64) -> usize {
     (marks.trailing_zeros() / 8) as usize
 }
 
-/// All bits of the bytes in front of the first mark; of all bytes if there is none.
+/// All bits of the first `count` bytes.
 #[inline(always)]
-pub(crate) const fn in_front_of_first(marks: u64) -> u64 {
-    ((marks & marks.wrapping_neg()) >> 7).wrapping_sub(1)
+pub(crate) const fn first_bytes(count: usize) -> u64 {
+    if count >= 8 { u64::MAX } else { (1 << (count * 8)) - 1 }
+}
+
+/// Eight bytes that are zero or one as eight bits.
+#[inline(always)]
+pub(crate) const fn bits(flags: u64) -> u64 {
+    // Each moves to its place in the uppermost byte.
+    flags.wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 /// Marks digits, exactly.
@@ -70,18 +77,11 @@ pub(crate) const fn digits(word: u64) -> u64 {
     (low + ONES * (128 - b'0' as u64)) & !(low + ONES * (127 - b'9' as u64)) & !word & HIGH
 }
 
-/// Marks bytes that are zero, exactly, where no byte is beyond ASCII.
-#[inline(always)]
-pub(crate) const fn zeros(word: u64) -> u64 {
-    !(word + !HIGH) & HIGH
-}
-
 /// The first `len` bytes of a word, capital letters made small. Other bytes may change too, but none into a small
 /// letter, `-` or `:`, if all are at least 0x2d.
 #[inline(always)]
 pub(crate) const fn small_letters(word: u64, len: usize) -> u64 {
-    let kept = if len >= 8 { u64::MAX } else { (1 << (len * 8)) - 1 };
-    (word | (ONES * 0x20)) & kept
+    (word | (ONES * 0x20)) & first_bytes(len)
 }
 
 /// A name of up to eight bytes as one number, capital letters made small; zero for longer ones. NUL counts as a byte
@@ -164,12 +164,12 @@ mod tests {
             assert_eq!(squares(ascii), expected);
             let expected = bytes.map(|b| if b.is_ascii_digit() { 0x80 } else { 0 });
             assert_eq!(digits(word), u64::from_le_bytes(expected));
-            let sparse = ascii & seed.rotate_left(7) & seed.rotate_left(23);
-            let expected = sparse.to_le_bytes().map(|b| if b == 0 { 0x80 } else { 0 });
-            assert_eq!(zeros(sparse), u64::from_le_bytes(expected));
-            let front = first(zeros(sparse));
+            let flags = word & ONES;
+            let expected = (0..8).fold(0, |bits, at| bits | (flags >> (8 * at) & 1) << at);
+            assert_eq!(bits(flags), expected);
+            let front = seed as usize % 10;
             let expected: [u8; 8] = std::array::from_fn(|i| if i < front { 0xff } else { 0 });
-            assert_eq!(in_front_of_first(zeros(sparse)), u64::from_le_bytes(expected));
+            assert_eq!(first_bytes(front), u64::from_le_bytes(expected));
             assert_eq!(needs_decoding(&bytes), bytes.iter().any(|&b| b < 0x20 || b == b'&'));
         }
     }

@@ -5,6 +5,7 @@
 //! An empty text has both codes 0. Neither code sees the order of the characters: digests stand behind them.
 
 use super::swar;
+use lycosa_cpu::AsciiSum;
 use serde::{Deserialize, Serialize};
 
 /// The sums that both codes are made of.
@@ -23,37 +24,17 @@ pub struct TextCode {
 impl TextCode {
     /// The code of `text`.
     pub fn of(text: &str) -> Self {
-        let mut counts = [[0u32; 256]; 4];
-        let bytes = text.as_bytes();
-        // Four tables: repeated letters do not wait for one another.
-        let (words, tail) = bytes.as_chunks::<4>();
-        for word in words {
-            for (table, &byte) in counts.iter_mut().zip(word) {
-                table[byte as usize] += 1;
-            }
-        }
-        for &byte in tail {
-            counts[0][byte as usize] += 1;
-        }
-        let mut code = Self::default();
-        for symbol in 0..128 {
-            let frequency: u64 = counts.iter().map(|t| u64::from(t[symbol])).sum();
-            code.add(symbol as u32, frequency);
-        }
-        let ascii = code.count as usize;
-        if ascii < bytes.len() {
+        let ascii = AsciiSum::of(text.as_bytes());
+        let mut code = Self {
+            count: ascii.count,
+            distinct: ascii.distinct,
+            sum: ascii.sum,
+            squares: u128::from(ascii.squares),
+        };
+        if (code.count as usize) < text.len() {
             code.add_wide(text);
         }
         code
-    }
-
-    fn add(&mut self, symbol: u32, frequency: u64) {
-        if frequency > 0 {
-            self.count += frequency;
-            self.distinct += 1;
-            self.sum += frequency * u64::from(symbol);
-            self.squares += u128::from(frequency) * u128::from(symbol) * u128::from(symbol);
-        }
     }
 
     /// Characters beyond ASCII.

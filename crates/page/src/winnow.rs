@@ -5,18 +5,22 @@
 //! texts share of at least W + K − 1 characters (after dropping) leaves a minutia in both, wherever it stands.
 //! What counts as a character is [`char::is_alphanumeric`]; combining marks are dropped with the punctuation.
 //!
-//! The fast hash is a cyclic polynomial over 64 bits (each character a random number, turned by one bit per place),
-//! rolled from one character to the next; MD5 takes the first eight bytes of the digest of the run in UTF-8. Minutiae of different settings cannot be compared.
+//! With the fast hash, windows choose by a rank of sixteen bits that is quick to find at every place ([`rank`]), and what is
+//! recorded is xxh3 of the chosen run in UTF-8; MD5 does both with the first eight bytes of the digest of that, turned before
+//! they are recorded so that small ones are not preferred. Minutiae of different settings cannot be compared.
 
+mod choice;
 mod letters;
 mod likeness;
-mod rolling;
+mod rank;
 
+use choice::Choice;
 use letters::{Letters, keep_wide};
 pub use likeness::Likeness;
 pub(crate) use likeness::common;
 use md5::{Digest, Md5};
-use rolling::{SYMBOLS, roll, roll_low, symbol};
+use rank::{Ranker, number};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// How minutiae are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +35,7 @@ pub struct WinnowConfig {
 /// The hash of a run of K characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WinnowHash {
-    /// Rolling polynomial, mixed.
+    /// A polynomial to choose by, xxh3 to record.
     Fast,
     /// As in the paper.
     Md5,
@@ -49,42 +53,35 @@ impl Default for WinnowConfig {
 }
 
 /// Finds minutiae, keeping its buffers between texts.
-///
-/// Work is saved by looking only at hashes below a limit that nearly every window holds some of; the few stretches
-/// without any are hashed again and looked at in full.
 #[derive(Debug, Clone)]
 pub struct Winnower {
     config: WinnowConfig,
-    /// The number of a leaving ASCII character, already turned.
-    leaving: Box<[u64; 256]>,
     letters: Letters,
     wide: Vec<u32>,
-    symbols: Vec<u64>,
-    /// Low hashes and their places.
-    low: Vec<(u64, u32)>,
-    stack: Vec<(u64, u32)>,
-    gap: Vec<u64>,
+    ranker: Ranker,
+    ranks: Vec<u16>,
+    choice: Choice<u16>,
+    digests: Vec<u64>,
+    digest_choice: Choice<u64>,
     chosen: Vec<u64>,
+    sorted: Vec<u64>,
 }
-
-/// Hashes below the limit that an average window holds.
-const LOW_PER_WINDOW: u64 = 4;
 
 impl Winnower {
     /// K and W outside their bounds are moved to the nearest.
     pub fn new(config: WinnowConfig) -> Self {
         let config = WinnowConfig { k: config.k.clamp(1, MAX_K), w: config.w.clamp(1, MAX_W), ..config };
-        let turn = (config.k % 64) as u32;
         Self {
             config,
-            leaving: Box::new(std::array::from_fn(|code| SYMBOLS[code].rotate_left(turn))),
             letters: Letters::default(),
             wide: Vec::new(),
-            symbols: Vec::new(),
-            low: Vec::new(),
-            stack: Vec::new(),
-            gap: Vec::new(),
+            ranker: Ranker::default(),
+            ranks: Vec::new(),
+            choice: Choice::default(),
+            digests: Vec::new(),
+            digest_choice: Choice::default(),
             chosen: Vec::new(),
+            sorted: Vec::new(),
         }
     }
 
@@ -99,71 +96,61 @@ impl Winnower {
             self.letters.codes().len()
         } else {
             keep_wide(text, &mut self.wide);
-            self.symbols.clear();
-            self.symbols.extend(self.wide.iter().map(|&code| symbol(code)));
             self.wide.len()
         };
         self.chosen.clear();
         if length == 0 {
             return &self.chosen;
         }
-        let k = self.config.k.min(length);
-        let count = length - k + 1;
-        let w = self.config.w.min(count);
-        let limit = low_limit(w);
-        let (codes, wide) = (self.letters.codes(), &self.wide);
-        match (self.config.hash, narrow) {
-            (WinnowHash::Fast, true) if k == self.config.k => {
-                let leaving = &self.leaving;
-                let (enters, leaves) = (|c| SYMBOLS[c as usize], |c| leaving[c as usize]);
-                roll_low(codes, k, enters, leaves, limit, &mut self.low, &mut self.stack);
+        let (k, w) = (self.config.k.min(length), self.config.w);
+        let runs = if narrow { Runs::Narrow(self.letters.codes(), k) } else { Runs::Wide(&self.wide, k) };
+        match self.config.hash {
+            WinnowHash::Fast => {
+                match runs {
+                    Runs::Narrow(codes, _) => {
+                        self.ranker.rank(codes, k, |c| number(u32::from(c)), &mut self.ranks);
+                    }
+                    Runs::Wide(codes, _) => self.ranker.rank(codes, k, number, &mut self.ranks),
+                }
+                let places = self.choice.of(&self.ranks, w);
+                runs.hash(places.iter().map(|&at| at as usize), xxh3_64, &mut self.chosen);
+                sort(&mut self.chosen, &mut self.sorted);
             }
-            (WinnowHash::Fast, false) => {
-                let turn = (k % 64) as u32;
-                let (low, later) = (&mut self.low, &mut self.stack);
-                roll_low(&self.symbols, k, |s| s, |s| s.rotate_left(turn), limit, low, later);
-            }
-            (hash, _) => {
-                hash_all(hash, narrow, codes, wide, k, &mut self.gap);
-                self.low.clear();
-                let low = self.gap.iter().enumerate().filter(|(_, h)| **h < limit);
-                self.low.extend(low.map(|(at, &h)| (h, at as u32)));
+            WinnowHash::Md5 => {
+                self.digests.clear();
+                runs.hash(0..length - k + 1, md5_of, &mut self.digests);
+                let places = self.digest_choice.of(&self.digests, w);
+                let digests = places.iter().filter_map(|&at| self.digests.get(at as usize));
+                self.chosen.extend(digests.map(|&digest| turned(digest)));
+                self.chosen.sort_unstable();
             }
         }
-        choose_low(&self.low, count, w, &mut self.stack, &mut self.chosen);
-        // Windows without a low hash lie between two of them, or before the first, or after the last.
-        let mut from = 0;
-        for place in self.low.iter().map(|l| l.1 as usize).chain([count]) {
-            if place - from >= w {
-                let run = from..place + k - 1;
-                let (codes, wide) = (codes.get(run.clone()).unwrap_or(b""), wide.get(run).unwrap_or(&[]));
-                hash_all(self.config.hash, narrow, codes, wide, k, &mut self.gap);
-                choose(&self.gap, w, &mut self.chosen);
-            }
-            from = place + 1;
-        }
-        sort(&mut self.chosen, limit, &mut self.gap);
         self.chosen.dedup();
         &self.chosen
     }
 }
 
-/// The hashes of all runs.
-fn hash_all(hash: WinnowHash, narrow: bool, codes: &[u8], wide: &[u32], k: usize, out: &mut Vec<u64>) {
-    match (hash, narrow) {
-        (WinnowHash::Fast, true) => roll(codes, k, |c| SYMBOLS[c as usize], out),
-        (WinnowHash::Fast, false) => roll(wide, k, symbol, out),
-        (WinnowHash::Md5, true) => {
-            out.clear();
-            out.extend(codes.windows(k).map(md5_of));
-        }
-        (WinnowHash::Md5, false) => {
-            out.clear();
-            let mut run = String::with_capacity(4 * k);
-            for codes in wide.windows(k) {
-                run.clear();
-                run.extend(codes.iter().filter_map(|&c| char::from_u32(c)));
-                out.push(md5_of(run.as_bytes()));
+/// The runs of so many letters.
+#[derive(Clone, Copy)]
+enum Runs<'a> {
+    Narrow(&'a [u8], usize),
+    Wide(&'a [u32], usize),
+}
+
+impl Runs<'_> {
+    /// The hashes of the runs at some places, all of which there are.
+    fn hash(self, places: impl Iterator<Item = usize>, hash: impl Fn(&[u8]) -> u64, out: &mut Vec<u64>) {
+        match self {
+            Self::Narrow(codes, k) => {
+                out.extend(places.filter_map(|at| codes.get(at..at + k)).map(hash));
+            }
+            Self::Wide(codes, k) => {
+                let mut run = String::with_capacity(4 * k);
+                out.extend(places.filter_map(|at| codes.get(at..at + k)).map(|codes| {
+                    run.clear();
+                    run.extend(codes.iter().filter_map(|&code| char::from_u32(code)));
+                    hash(run.as_bytes())
+                }));
             }
         }
     }
@@ -174,60 +161,29 @@ fn md5_of(run: &[u8]) -> u64 {
     digest.first_chunk().map_or(0, |c| u64::from_be_bytes(*c))
 }
 
-/// Below it lies the smallest hash of nearly every window.
-fn low_limit(w: usize) -> u64 {
-    (u64::MAX / w as u64).saturating_mul(LOW_PER_WINDOW)
+/// Windows choose small digests; turned, they lie evenly.
+fn turned(digest: u64) -> u64 {
+    digest.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// What windows with a low hash choose. A hash is chosen if a window has room between the nearest smaller hash on its
-/// left and the nearest one on its right that is not larger. Written without a branch on the choice, which nobody could
-/// predict.
-fn choose_low(low: &[(u64, u32)], count: usize, w: usize, stack: &mut Vec<(u64, u32)>, out: &mut Vec<u64>) {
-    // Places are counted from 1; the first entry of the stack is the edge.
-    stack.clear();
-    stack.resize(low.len() + 2, (0, 0));
-    let from = out.len();
-    out.resize(from + low.len() + 1, 0);
-    let chosen = &mut out[from..];
-    let (mut top, mut n) = (0, 0);
-    let w = w as u32;
-    for &(hash, place) in low {
-        while top > 0 && stack[top].0 >= hash {
-            chosen[n] = stack[top].0;
-            top -= 1;
-            n += usize::from(place + 1 - stack[top].1 > w);
-        }
-        top += 1;
-        stack[top] = (hash, place + 1);
-    }
-    while top > 0 {
-        chosen[n] = stack[top].0;
-        top -= 1;
-        n += usize::from(count as u32 + 1 - stack[top].1 > w);
-    }
-    out.truncate(from + n);
-}
+/// Hashes that share a bucket and are still put in order one by one.
+const CROWD: u32 = 16;
 
-/// Buckets for sorting, a power of two.
-const BUCKETS: usize = 256;
-
-/// Sorts hashes that lie evenly below `limit`, but for a few above: into buckets by value first, so that little is left
-/// to compare.
-fn sort(hashes: &mut [u64], limit: u64, buffer: &mut Vec<u64>) {
-    if hashes.len() < BUCKETS / 4 {
+/// Sorts hashes, which lie evenly: into buckets by their highest byte first, so that little is left to compare.
+fn sort(hashes: &mut [u64], buffer: &mut Vec<u64>) {
+    let bucket = |hash: u64| (hash >> 56) as usize;
+    let mut starts = [0u32; 256];
+    for &hash in hashes.iter() {
+        starts[bucket(hash)] += 1;
+    }
+    // However unevenly they lie, it ends soon.
+    if starts.iter().max().is_some_and(|&most| most > CROWD) {
         hashes.sort_unstable();
         return;
     }
-    let scale = limit / BUCKETS as u64 + 1;
-    // The shift that comes nearest to dividing by the scale; what lies beyond shares the last bucket.
-    let shift = scale.ilog2();
-    let bucket = |hash: u64| ((hash >> shift) as usize).min(2 * BUCKETS - 1);
-    let mut starts = [0u32; 2 * BUCKETS + 1];
-    for &hash in hashes.iter() {
-        starts[bucket(hash) + 1] += 1;
-    }
-    for at in 0..2 * BUCKETS {
-        starts[at + 1] += starts[at];
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += std::mem::replace(start, sum);
     }
     buffer.clear();
     buffer.resize(hashes.len(), 0);
@@ -236,9 +192,7 @@ fn sort(hashes: &mut [u64], limit: u64, buffer: &mut Vec<u64>) {
         buffer[*place as usize] = hash;
         *place += 1;
     }
-    // Insertion sort: nothing is far from its place, but for what shares the last bucket.
-    let evenly = starts[2 * BUCKETS - 2] as usize;
-    for at in 1..evenly {
+    for at in 1..buffer.len() {
         let hash = buffer[at];
         let mut to = at;
         while to > 0 && buffer[to - 1] > hash {
@@ -247,55 +201,13 @@ fn sort(hashes: &mut [u64], limit: u64, buffer: &mut Vec<u64>) {
         }
         buffer[to] = hash;
     }
-    buffer[evenly..].sort_unstable();
     hashes.copy_from_slice(buffer);
-}
-
-/// Of each window the smallest hash, rightmost on ties, each place once; all hashes looked at.
-fn choose(hashes: &[u64], w: usize, out: &mut Vec<u64>) {
-    let first = &hashes[..w.min(hashes.len())];
-    let Some(mut at) = rightmost_smallest(first, 0) else { return };
-    out.push(hashes[at]);
-    let mut end = first.len();
-    while end < hashes.len() {
-        // Until the smallest falls out of the window, only a newcomer can take its place.
-        let last = (at + w).min(hashes.len());
-        match hashes[end..last].iter().position(|&h| h <= hashes[at]) {
-            Some(n) => {
-                at = end + n;
-                end = at + 1;
-            }
-            None if last == hashes.len() => return,
-            None => {
-                end = last + 1;
-                at = rightmost_smallest(&hashes[at + 1..end], at + 1).unwrap_or(at + 1);
-            }
-        }
-        out.push(hashes[at]);
-    }
-}
-
-fn rightmost_smallest(hashes: &[u64], from: usize) -> Option<usize> {
-    let smallest = hashes.iter().copied().min()?;
-    hashes.iter().rposition(|&h| h == smallest).map(|n| from + n)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    /// The definition, word for word.
-    fn plainly(hashes: &[u64], w: usize) -> Vec<u64> {
-        let mut places = Vec::new();
-        for (from, window) in hashes.windows(w.min(hashes.len()).max(1)).enumerate() {
-            let at = (0..window.len()).rev().min_by_key(|&i| window[i]).map(|i| from + i);
-            if places.last() != at.as_ref() {
-                places.extend(at);
-            }
-        }
-        places.into_iter().map(|at| hashes[at]).collect()
-    }
 
     #[test]
     fn likeness_of_sets() {
@@ -327,37 +239,37 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sorting(hashes in prop::collection::vec(any::<u64>(), 0..700), limit in any::<u64>(), shift in 0u32..64) {
+        fn sorting(hashes in prop::collection::vec(any::<u64>(), 0..700), shift in 0u32..64) {
             let mut sorted: Vec<u64> = hashes.iter().map(|h| h >> shift).collect();
             let mut expected = sorted.clone();
             expected.sort_unstable();
-            sort(&mut sorted, limit, &mut Vec::new());
+            sort(&mut sorted, &mut Vec::new());
             prop_assert_eq!(sorted, expected);
         }
 
-        #[test]
-        fn windows_choose_as_defined(hashes in prop::collection::vec(0u64..20, 0..120), w in 1usize..12) {
-            let mut chosen = Vec::new();
-            choose(&hashes, w, &mut chosen);
-            prop_assert_eq!(chosen, plainly(&hashes, w));
-        }
-
-        /// The short cut over low hashes comes to the same.
         #[test]
         fn minutiae_are_as_defined(text in "[a-d é]{0,300}", k in 1usize..6, w in 1usize..40, md5: bool) {
             let hash = if md5 { WinnowHash::Md5 } else { WinnowHash::Fast };
             let mut winnower = Winnower::new(WinnowConfig { k, w, hash });
             let found = winnower.minutiae(&text).to_vec();
-            let mut wide = Vec::new();
-            keep_wide(&text, &mut wide);
-            let mut hashes = Vec::new();
-            if !wide.is_empty() {
-                hash_all(hash, false, &[], &wide, k.min(wide.len()), &mut hashes);
-            }
-            let mut expected = plainly(&hashes, w);
+            let letters: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).collect();
+            let runs: Vec<String> =
+                letters.windows(k.min(letters.len()).max(1)).map(|run| run.iter().collect()).collect();
+            let ranks: Vec<u64> = runs.iter().map(|run| if md5 { md5_of(run.as_bytes()) } else { rank_of(run) }).collect();
+            let mut expected: Vec<u64> = choice::plainly(&ranks, w)
+                .into_iter()
+                .map(|at| if md5 { turned(ranks[at]) } else { xxh3_64(runs[at].as_bytes()) })
+                .collect();
             expected.sort_unstable();
             expected.dedup();
             prop_assert_eq!(found, expected);
         }
+    }
+
+    fn rank_of(run: &str) -> u64 {
+        let codes: Vec<u32> = run.chars().map(u32::from).collect();
+        let mut ranks = Vec::new();
+        Ranker::default().rank(&codes, codes.len(), number, &mut ranks);
+        u64::from(ranks[0])
     }
 }

@@ -1,6 +1,7 @@
 //! The characters of a text that count: letters and digits, made small.
 
 use crate::swar;
+use lycosa_cpu::{pack, widest};
 use std::sync::LazyLock;
 
 /// The letters of a text if all of them are ASCII, which they are in most texts with curly quotes and dashes too.
@@ -13,7 +14,7 @@ pub(super) struct Letters {
     small: Vec<u8>,
 }
 
-/// Bytes written at a time.
+/// Bytes written at a time by what packs them.
 const ROOM: usize = 8;
 
 impl Letters {
@@ -24,56 +25,24 @@ impl Letters {
             self.small.resize(bytes.len(), 0);
             self.codes.resize(bytes.len() + ROOM, 0);
         }
-        for (to, &from) in self.small.iter_mut().zip(bytes) {
-            let small = from | 0x20;
-            let counts = (small.wrapping_sub(b'a') < 26) | (from.wrapping_sub(b'0') < 10);
-            *to = if counts { small } else { 0 };
-        }
-        self.len = gather(self.small.get(..bytes.len()).unwrap_or(b""), &mut self.codes);
+        let small = &mut self.small;
+        widest(
+            #[inline(always)]
+            || {
+                for (to, &from) in small.iter_mut().zip(bytes) {
+                    let small = from | 0x20;
+                    let counts = (small.wrapping_sub(b'a') < 26) | (from.wrapping_sub(b'0') < 10);
+                    *to = if counts { small } else { 0 };
+                }
+            },
+        );
+        self.len = pack(self.small.get(..bytes.len()).unwrap_or(b""), &mut self.codes);
         text.is_ascii() || no_wide_letter(text)
     }
 
     pub fn codes(&self) -> &[u8] {
         self.codes.get(..self.len).unwrap_or(b"")
     }
-}
-
-/// Moves what is not zero together, eight bytes at a time. What is written behind the last that is kept is written over by
-/// the next.
-#[inline(never)]
-fn gather(small: &[u8], codes: &mut [u8]) -> usize {
-    let mut len = 0;
-    let (words, tail) = small.as_chunks::<8>();
-    for word in words {
-        let mut word = u64::from_le_bytes(*word);
-        let mut zeros = swar::zeros(word);
-        let dropped = ((zeros >> 7).wrapping_mul(swar::ONES) >> 56) as usize;
-        // Most words have none, one or two, but nobody knows which: two are taken out, there or not.
-        (word, zeros) = without_first(word, zeros);
-        (word, zeros) = without_first(word, zeros);
-        while zeros != 0 {
-            (word, zeros) = without_first(word, zeros);
-        }
-        let Some(room) = codes.get_mut(len..len + 8) else { break };
-        room.copy_from_slice(&word.to_le_bytes());
-        len += 8 - dropped;
-    }
-    for &byte in tail {
-        if let Some(place) = codes.get_mut(len) {
-            *place = byte;
-            len += usize::from(byte != 0);
-        }
-    }
-    len
-}
-
-/// Takes the first zero out of a word, if there is one: what stands above moves down.
-#[inline(always)]
-fn without_first(word: u64, zeros: u64) -> (u64, u64) {
-    let first = zeros & zeros.wrapping_neg();
-    let below = (first >> 7).wrapping_sub(1);
-    // The byte taken out is zero itself and adds nothing to the one that moves down to where it was.
-    ((word & below) | (word & !below) >> 8, (zeros ^ first) >> 8)
 }
 
 /// Whether all characters beyond ASCII are dropped.

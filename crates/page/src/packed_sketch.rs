@@ -1,0 +1,65 @@
+//! A sketch as the page record keeps it: four bytes a value, since values of a varint would take five.
+
+use super::signature::SKETCH_SIZE;
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserializer, Serializer};
+
+const VALUE_BYTES: usize = 4;
+
+pub(crate) fn serialize<S: Serializer>(sketch: &[u32], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut bytes = [0; SKETCH_SIZE * VALUE_BYTES];
+    for (place, value) in bytes.as_chunks_mut::<VALUE_BYTES>().0.iter_mut().zip(sketch) {
+        *place = value.to_le_bytes();
+    }
+    let len = sketch.len().min(SKETCH_SIZE) * VALUE_BYTES;
+    serializer.serialize_bytes(bytes.get(..len).unwrap_or_default())
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {
+    struct Packed;
+    impl<'de> Visitor<'de> for Packed {
+        type Value = Vec<u32>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "a packed sketch")
+        }
+
+        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u32>, E> {
+            let (values, odd) = bytes.as_chunks::<VALUE_BYTES>();
+            if !odd.is_empty() || values.len() > SKETCH_SIZE {
+                return Err(E::custom("the sketch is damaged: judge the page anew"));
+            }
+            Ok(values.iter().map(|value| u32::from_le_bytes(*value)).collect())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<u32>, A::Error> {
+            let mut bytes = Vec::new();
+            while let Some(byte) = seq.next_element()? {
+                if bytes.len() == SKETCH_SIZE * VALUE_BYTES {
+                    return Err(A::Error::custom("more than a sketch holds"));
+                }
+                bytes.push(byte);
+            }
+            self.visit_bytes(&bytes)
+        }
+    }
+    deserializer.deserialize_bytes(Packed)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Signatures, signature::SKETCH_SIZE};
+
+    #[test]
+    fn sketches_come_back() {
+        for len in [0, 1, 100, SKETCH_SIZE] {
+            let sketch: Vec<u32> = (0..len as u32).map(|n| n.wrapping_mul(0x9e37_79b1)).collect();
+            let signed = Signatures { sketch, ..Signatures::default() };
+            let stored = postcard::to_stdvec(&signed).unwrap();
+            assert_eq!(postcard::from_bytes::<Signatures>(&stored).unwrap(), signed);
+            let json = serde_json::to_string(&signed).unwrap();
+            assert_eq!(serde_json::from_str::<Signatures>(&json).unwrap(), signed);
+            assert!(len == 0 || postcard::from_bytes::<Signatures>(&stored[..stored.len() - 1]).is_err());
+        }
+    }
+}
