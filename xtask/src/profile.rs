@@ -40,8 +40,7 @@ enum Stage {
     Sockets,
     Parse,
     Links,
-    Signatures,
-    Prints,
+    Judge,
     Archive,
     PageMemory,
     Frontier,
@@ -58,8 +57,7 @@ impl Stage {
             Self::Sockets => "fetch: the kernel's part (sockets, wake-ups)",
             Self::Parse => "parse: decode, scan, text, metadata, main content",
             Self::Links => "links: join, canonical form, scope, keys",
-            Self::Signatures => "signatures, noise, digests",
-            Self::Prints => "prints: minutiae and look-up",
+            Self::Judge => "judge: signatures, noise, minutiae, prints and their look-up",
             Self::Archive => "archive: digests, compression, records",
             Self::PageMemory => "allocating and copying in the workers",
             Self::Frontier => "bookkeeping: seen-test, queues, leases, importance",
@@ -72,23 +70,24 @@ impl Stage {
 }
 
 /// Beginnings of names, the first that fits counts.
-const NAMES: [(&str, Stage); 46] = [
-    ("lycosa_page::winnow", Stage::Prints),
-    ("lycosa_page::print_index", Stage::Prints),
-    ("lycosa_page::keyword", Stage::Prints),
-    ("lycosa_engine::near", Stage::Prints),
-    ("lycosa_page::signature", Stage::Signatures),
-    ("lycosa_page::structure", Stage::Signatures),
-    ("lycosa_page::text_code", Stage::Signatures),
-    ("lycosa_page::tree", Stage::Signatures),
-    ("lycosa_page::level_order", Stage::Signatures),
-    ("lycosa_page::noise", Stage::Signatures),
-    ("lycosa_page::line_store", Stage::Signatures),
-    ("lycosa_page::link_prints", Stage::Signatures),
-    ("lycosa_page::banners", Stage::Signatures),
-    ("lycosa_page::host_template", Stage::Signatures),
-    ("xxhash", Stage::Signatures),
-    ("twox", Stage::Signatures),
+const NAMES: [(&str, Stage); 47] = [
+    ("lycosa_page::winnow", Stage::Judge),
+    ("lycosa_page::print_index", Stage::Judge),
+    ("lycosa_page::keyword", Stage::Judge),
+    ("lycosa_engine::near", Stage::Judge),
+    ("lycosa_page::signature", Stage::Judge),
+    ("lycosa_page::structure", Stage::Judge),
+    ("lycosa_page::text_code", Stage::Judge),
+    ("lycosa_page::tree", Stage::Judge),
+    ("lycosa_page::level_order", Stage::Judge),
+    ("lycosa_page::noise", Stage::Judge),
+    ("lycosa_page::line_store", Stage::Judge),
+    ("lycosa_page::link_prints", Stage::Judge),
+    ("lycosa_page::banners", Stage::Judge),
+    ("lycosa_page::host_template", Stage::Judge),
+    ("lycosa_cpu", Stage::Judge),
+    ("xxhash", Stage::Judge),
+    ("twox", Stage::Judge),
     ("lycosa_page", Stage::Parse),
     ("encoding_rs", Stage::Parse),
     ("memchr", Stage::Parse),
@@ -276,7 +275,7 @@ mod tests {
         let (thread, symbol, object) = sample(line).unwrap();
         assert_eq!((thread, object), ("worker-0", "/usr/bin/lycosa"));
         assert_eq!(stage(thread, symbol, object), Stage::Parse);
-        assert_eq!(stage("worker-1", "lycosa_page::winnow::Winnower::minutiae", "lycosa"), Stage::Prints);
+        assert_eq!(stage("worker-1", "lycosa_page::winnow::Winnower::minutiae", "lycosa"), Stage::Judge);
         assert_eq!(stage("worker-1", "_int_malloc", "libc.so.6"), Stage::PageMemory);
         assert_eq!(stage("committer", "_int_malloc", "libc.so.6"), Stage::StateMemory);
         assert_eq!(stage("worker-1", "tcp_sendmsg", "[kernel.kallsyms]"), Stage::Sockets);
