@@ -60,12 +60,10 @@ pub(crate) fn of(page: &Extract, banners: &[(u32, u32)]) -> (u64, u64) {
 
 /// Hash of an address without its fragment, visit keys and random path parts.
 fn address(href: &str) -> u64 {
-    let bytes = href.as_bytes();
-    let end = memchr::memchr(b'#', bytes).unwrap_or(bytes.len());
-    let href = href.get(..end).unwrap_or("");
-    let bytes = href.as_bytes();
-    let keyed = memchr::memchr2(b'?', b';', bytes).is_some();
-    let plain = !keyed && (!may_hold_token(bytes) || !has_token(href));
+    let look = Look::at(href.as_bytes());
+    let href = href.get(..look.end).unwrap_or("");
+    let may_hold_token = href.len() >= TOKEN_LENGTH && look.digits as usize >= TOKEN_DIGITS;
+    let plain = !look.keyed && !(may_hold_token && has_token(href));
     if plain {
         return xxh3_64(href.as_bytes());
     }
@@ -81,12 +79,33 @@ fn address(href: &str) -> u64 {
     hash
 }
 
-/// A cheap look: digits enough, counted eight bytes at a time.
-fn may_hold_token(href: &[u8]) -> bool {
-    let (words, tail) = href.as_chunks::<8>();
-    let in_words: u32 = words.iter().map(|w| swar::digits(u64::from_le_bytes(*w)).count_ones()).sum();
-    let in_tail = tail.iter().filter(|b| b.is_ascii_digit()).count();
-    href.len() >= TOKEN_LENGTH && in_words as usize + in_tail >= TOKEN_DIGITS
+/// What one cheap look at an address tells, eight bytes at a time.
+struct Look {
+    /// Where its fragment begins.
+    end: usize,
+    /// It may have a query or parameters.
+    keyed: bool,
+    digits: u32,
+}
+
+impl Look {
+    fn at(href: &[u8]) -> Self {
+        let mut look = Self { end: href.len(), keyed: false, digits: 0 };
+        let mut at = 0;
+        while at < href.len() {
+            let word = swar::load(href, at).unwrap_or_else(|| swar::tail(href, at));
+            let fragment = swar::equal(word, b'#');
+            let kept = word & swar::first_bytes(swar::first(fragment));
+            look.keyed |= swar::equal(kept, b'?') | swar::equal(kept, b';') != 0;
+            look.digits += swar::digits(kept).count_ones();
+            if fragment != 0 {
+                look.end = at + swar::first(fragment);
+                break;
+            }
+            at += 8;
+        }
+        look
+    }
 }
 
 fn has_token(href: &str) -> bool {
@@ -95,6 +114,9 @@ fn has_token(href: &str) -> bool {
 
 /// A name no person gave: sixteen characters or more, a fair part of them digits.
 fn is_token(part: &str) -> bool {
+    if part.len() < TOKEN_LENGTH {
+        return false;
+    }
     let part = part.rsplit_once('.').map_or(part, |(stem, _)| stem);
     let digits = part.bytes().filter(u8::is_ascii_digit).count();
     let letters = part.bytes().filter(u8::is_ascii_alphabetic).count();
