@@ -129,31 +129,37 @@ mod wide {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
-    #[test]
-    fn sums_are_what_they_say() {
-        let mut state = 3u64;
-        for round in 0..400usize {
-            let bytes: Vec<u8> = (0..round * 37 % 5_000)
-                .map(|_| {
-                    state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(99);
-                    ((state >> 56) % (1 + round as u64)) as u8
-                })
-                .collect();
-            let mut expected = AsciiSum::default();
-            let mut present = 0u128;
-            for code in bytes.iter().map(|&b| u64::from(b)).filter(|&code| code < 128) {
-                expected.count += 1;
-                expected.sum += code;
-                expected.squares += code * code;
-                present |= 1 << code;
-            }
-            expected.distinct = present.count_ones();
-            assert_eq!(AsciiSum::of(&bytes), expected);
+    fn plainly(bytes: &[u8]) -> AsciiSum {
+        let codes = || bytes.iter().map(|&b| u64::from(b)).filter(|&code| code < 128);
+        AsciiSum {
+            count: codes().count() as u64,
+            sum: codes().sum(),
+            squares: codes().map(|code| code * code).sum(),
+            distinct: codes().collect::<BTreeSet<_>>().len() as u32,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sums_are_what_they_say(
+            bytes in prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..3000),
+                prop::collection::vec(b'a'..b'h', 0..3000),
+            ],
+        ) {
+            let expected = plainly(&bytes);
+            prop_assert_eq!(AsciiSum::of(&bytes), expected);
             let mut rows = [0; 16];
             mark(&bytes, &mut rows);
-            assert_eq!(u128::from_le_bytes(rows).count_ones(), expected.distinct);
+            prop_assert_eq!(u128::from_le_bytes(rows).count_ones(), expected.distinct);
         }
+    }
+
+    #[test]
+    fn long_texts_do_not_run_over() {
         let long = vec![127; 3 << 20];
         assert_eq!(AsciiSum::of(&long).squares, (3 << 20) * 127 * 127);
     }

@@ -112,26 +112,23 @@ mod wide {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    #[test]
-    fn what_is_not_zero_is_kept_in_order() {
-        let mut state = 7u64;
-        for round in 0..3_000usize {
-            let bytes: Vec<u8> = (0..round % 90)
-                .map(|_| {
-                    state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(99);
-                    let byte = (state >> 56) as u8;
-                    if (state >> 40) as usize % 8 < round % 9 { 0 } else { byte }
-                })
-                .collect();
+    proptest! {
+        #[test]
+        fn what_is_not_zero_is_kept_in_order(
+            bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(0)], 0..90),
+            zeros in prop::collection::vec(Just(0), 0..20),
+        ) {
+            let bytes = [bytes, zeros].concat();
             let expected: Vec<u8> = bytes.iter().copied().filter(|&b| b != 0).collect();
             for pack in [pack, pack_anywhere] {
                 let mut out = vec![1; bytes.len() + 8];
                 let len = pack(&bytes, &mut out);
-                assert_eq!(&out[..len], expected);
+                prop_assert_eq!(&out[..len], &expected);
             }
             // Too little room loses bytes, no more.
-            assert!(pack(&bytes, &mut []) <= bytes.len());
+            prop_assert!(pack(&bytes, &mut []) <= bytes.len());
         }
     }
 }
