@@ -32,7 +32,7 @@ impl MergedIndex {
         for segment in segments {
             let source: Box<dyn BufRead> = if segment.open {
                 let (_, lines) = whole_end(segment, 0, u64::MAX, Vec::new())?;
-                Box::new(Cursor::new(sorted_lines(&lines)))
+                Box::new(Cursor::new(sorted_lines(&lines).concat()))
             } else {
                 let path = segment.index_path();
                 let file = File::open(&path).map_err(ArchiveError::io("opening", &path))?;

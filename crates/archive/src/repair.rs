@@ -4,7 +4,7 @@
 //! index removed → directory synced. Whatever step a crash hits, the names tell which, and [`repair`] goes on from there.
 
 use std::fs::{self, File};
-use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::cdxj::read_place;
@@ -150,7 +150,7 @@ fn walk(segment: Segment) -> Result<Option<Repaired>, ArchiveError> {
 fn with_index(segment: Segment, end: u64, lines: &[u8]) -> Result<Repaired, ArchiveError> {
     let index_path = segment.open_index_path();
     if fs::read(&index_path).ok().as_deref() != Some(lines) {
-        write_durably(&index_path, lines)?;
+        write_durably(&index_path, &[lines])?;
     }
     let path = segment.open_path();
     let mut file = File::open(&path).map_err(ArchiveError::io("opening", &path))?;
@@ -199,19 +199,19 @@ pub(crate) fn whole_end(
     Ok((end, lines))
 }
 
-fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), ArchiveError> {
-    File::create(path)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .map_err(ArchiveError::io("writing", path))
+fn write_durably(path: &Path, parts: &[&[u8]]) -> Result<(), ArchiveError> {
+    let write = || {
+        let mut file = BufWriter::new(File::create(path)?);
+        parts.iter().try_for_each(|part| file.write_all(part))?;
+        file.into_inner()?.sync_all()
+    };
+    write().map_err(ArchiveError::io("writing", path))
 }
 
 /// Sorts the index and gives both files their final names. The records must be durable.
 pub(crate) fn seal(segment: &Segment) -> Result<(), ArchiveError> {
     let open_index = segment.open_index_path();
-    let mut lines = Vec::new();
-    File::open(&open_index)
-        .and_then(|mut file| file.read_to_end(&mut lines))
-        .map_err(ArchiveError::io("reading", &open_index))?;
+    let lines = fs::read(&open_index).map_err(ArchiveError::io("reading", &open_index))?;
     let temporary = segment.sealed_index_path().with_extension("cdxj.sorting");
     write_durably(&temporary, &sorted_lines(&lines))?;
     let rename = |from: &Path, to: &Path| fs::rename(from, to).map_err(ArchiveError::io("renaming", from));
@@ -222,8 +222,8 @@ pub(crate) fn seal(segment: &Segment) -> Result<(), ArchiveError> {
 }
 
 /// The lines in byte order, which is the order of `LC_ALL=C sort` and of the indexing tools.
-pub(crate) fn sorted_lines(lines: &[u8]) -> Vec<u8> {
+pub(crate) fn sorted_lines(lines: &[u8]) -> Vec<&[u8]> {
     let mut parts: Vec<&[u8]> = lines.split_inclusive(|&b| b == b'\n').collect();
     parts.sort_unstable();
-    parts.concat()
+    parts
 }
