@@ -63,8 +63,7 @@ fn address(href: &str) -> u64 {
     let look = Look::at(href.as_bytes());
     let href = href.get(..look.end).unwrap_or("");
     let may_hold_token = href.len() >= TOKEN_LENGTH && look.digits as usize >= TOKEN_DIGITS;
-    let plain = !look.keyed && !(may_hold_token && has_token(href));
-    if plain {
+    if !(look.keyed || may_hold_token && has_token(href)) {
         return xxh3_64(href.as_bytes());
     }
     let mut hash = 0u64;

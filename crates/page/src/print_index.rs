@@ -298,11 +298,18 @@ fn most_strangers(least: f64, size: usize) -> usize {
     ((1.0 - least) * size as f64).clamp(0.0, size as f64) as usize + 1
 }
 
+/// The values of a sketch, which are sorted, without the unused ones.
+fn used(sketch: &[u32]) -> &[u32] {
+    match sketch.last() {
+        Some(&u32::MAX) => &sketch[..sketch.partition_point(|&value| value != u32::MAX)],
+        _ => sketch,
+    }
+}
+
 /// Estimated resemblance: common values among the smallest of both. None as soon as more than `most_strangers` are in one
 /// only: most pages that share a value share little else.
 fn resemblance(a: &[u32], b: &[u32], size: usize, most_strangers: usize) -> Option<f64> {
-    let known = |s: &[u32]| s.iter().take_while(|&&v| v != u32::MAX).count();
-    let (a, b) = (&a[..known(a)], &b[..known(b)]);
+    let (a, b) = (used(a), used(b));
     let (mut i, mut j, mut common, mut seen) = (0, 0, 0u32, 0usize);
     while seen < size {
         let (x, y) = (a.get(i), b.get(j));

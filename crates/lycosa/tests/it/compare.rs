@@ -58,9 +58,13 @@ fn a_change_of_text_is_named_with_its_line() {
     assert!(text("old_lines").starts_with("They build no webs at all, not"), "{report}");
     assert!(text("new_lines").starts_with("They build small webs, and rely"), "{report}");
     assert!(report["first_tag"].is_null() && report["levels"] == json!([]));
-    for score in ["share", "resemblance", "old_in_new", "new_in_old", "keyword_similarity"] {
-        let score = report[score].as_f64().unwrap();
-        assert!(score > 0.1 && score < 1.0, "{report}");
+    let score = |name: &str| report[name].as_f64().unwrap();
+    for name in ["share", "resemblance", "keyword_similarity"] {
+        assert!(score(name) > 0.1 && score(name) < 1.0, "{report}");
+    }
+    // Of a page this short, one side may have no minutia of its own.
+    for name in ["old_in_new", "new_in_old"] {
+        assert!(score(name) > 0.1 && score(name) <= 1.0, "{report}");
     }
     let short = lycosa(&["compare", &old, &new]).expect_code(0).out;
     for part in
