@@ -1,4 +1,4 @@
-//! What the ASCII characters of a text add up to, and which there are.
+//! What the ASCII characters of a text add up to, and how many different ones there are.
 
 /// Sums over the bytes below 128.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -11,8 +11,10 @@ pub struct AsciiSum {
     pub distinct: u32,
 }
 
-/// Bytes added up in one go: sums of so many fit into 32 bits.
+/// Bytes added up at the same time.
 const BLOCK: usize = 32;
+/// Blocks whose sums fit into the widths they are added up in.
+const BLOCKS: usize = 1024;
 
 impl AsciiSum {
     /// The sums over `bytes`, of which there are fewer than 2⁴⁸.
@@ -29,7 +31,7 @@ impl AsciiSum {
     #[inline(always)]
     fn add(&mut self, bytes: &[u8]) {
         // Blocks keep the sums of each place apart, so that all places are added up at the same time.
-        for part in bytes.chunks(BLOCK << 10) {
+        for part in bytes.chunks(BLOCK * BLOCKS) {
             let (blocks, tail) = part.as_chunks::<BLOCK>();
             let (mut beyond, mut sums, mut squares) = ([0u16; BLOCK], [0u32; BLOCK], [0u32; BLOCK]);
             for block in blocks {

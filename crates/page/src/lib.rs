@@ -45,6 +45,7 @@ mod links;
 mod meta;
 pub mod mirror;
 pub mod noise;
+mod packed;
 mod packed_sketch;
 pub mod picture;
 mod picture_compare;

@@ -1,8 +1,8 @@
 //! The marks of a page's lines as the page record keeps them: a bounded number, packed.
 
 use super::noise::LineMark;
+use super::packed;
 use super::signature::MAX_LINES;
-use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Marks of the first and last lines, and a sum over those between.
@@ -22,6 +22,7 @@ pub struct Lines {
 
 const LINE_BYTES: usize = 8;
 const HEADER_BYTES: usize = 16;
+const WHAT: &str = "line marks";
 
 impl Lines {
     pub(crate) fn keep(marks: &[LineMark]) -> Self {
@@ -89,32 +90,8 @@ impl Serialize for Lines {
 
 impl<'de> Deserialize<'de> for Lines {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Packed;
-        impl<'de> Visitor<'de> for Packed {
-            type Value = Lines;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "packed line marks")
-            }
-
-            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Lines, E> {
-                Lines::from_bytes(bytes)
-                    .ok_or_else(|| E::custom("line marks are damaged: judge the page anew"))
-            }
-
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Lines, A::Error> {
-                let most = HEADER_BYTES + MAX_LINES * LINE_BYTES;
-                let mut bytes = Vec::new();
-                while let Some(byte) = seq.next_element()? {
-                    if bytes.len() == most {
-                        return Err(A::Error::custom("more line marks than a record holds"));
-                    }
-                    bytes.push(byte);
-                }
-                self.visit_bytes(&bytes)
-            }
-        }
-        deserializer.deserialize_bytes(Packed)
+        let bytes = packed::bytes(deserializer, HEADER_BYTES + MAX_LINES * LINE_BYTES, WHAT)?;
+        Self::from_bytes(&bytes).ok_or_else(|| packed::damaged(WHAT))
     }
 }
 

@@ -130,9 +130,7 @@ fn read_word(bytes: &[u8], from: usize, end: usize) -> (u64, bool) {
 /// One bit for each byte, set where it is a blank or a control character.
 #[inline(always)]
 fn blanks(part: &[u8; 64]) -> u64 {
-    let flags = part.map(|byte| u8::from(byte <= b' '));
-    let (words, _) = flags.as_chunks::<8>();
-    words.iter().rev().fold(0, |marks, word| marks << 8 | swar::bits(u64::from_le_bytes(*word)))
+    swar::bits(&part.map(|byte| u8::from(byte <= b' ')))
 }
 
 /// The hash of a word with up to eight bytes more, and marks for digits among them.

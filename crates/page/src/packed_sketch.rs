@@ -1,10 +1,11 @@
 //! A sketch as the page record keeps it: four bytes a value, since values of a varint would take five.
 
+use super::packed;
 use super::signature::SKETCH_SIZE;
-use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserializer, Serializer};
 
 const VALUE_BYTES: usize = 4;
+const WHAT: &str = "the values of a sketch";
 
 pub(crate) fn serialize<S: Serializer>(sketch: &[u32], serializer: S) -> Result<S::Ok, S::Error> {
     let mut bytes = [0; SKETCH_SIZE * VALUE_BYTES];
@@ -16,34 +17,13 @@ pub(crate) fn serialize<S: Serializer>(sketch: &[u32], serializer: S) -> Result<
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {
-    struct Packed;
-    impl<'de> Visitor<'de> for Packed {
-        type Value = Vec<u32>;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            write!(f, "a packed sketch")
-        }
-
-        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u32>, E> {
-            let (values, odd) = bytes.as_chunks::<VALUE_BYTES>();
-            if !odd.is_empty() || values.len() > SKETCH_SIZE {
-                return Err(E::custom("the sketch is damaged: judge the page anew"));
-            }
-            Ok(values.iter().map(|value| u32::from_le_bytes(*value)).collect())
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<u32>, A::Error> {
-            let mut bytes = Vec::new();
-            while let Some(byte) = seq.next_element()? {
-                if bytes.len() == SKETCH_SIZE * VALUE_BYTES {
-                    return Err(A::Error::custom("more than a sketch holds"));
-                }
-                bytes.push(byte);
-            }
-            self.visit_bytes(&bytes)
-        }
+    let bytes = packed::bytes(deserializer, SKETCH_SIZE * VALUE_BYTES, WHAT)?;
+    let (values, odd) = bytes.as_chunks::<VALUE_BYTES>();
+    if odd.is_empty() {
+        Ok(values.iter().map(|value| u32::from_le_bytes(*value)).collect())
+    } else {
+        Err(packed::damaged(WHAT))
     }
-    deserializer.deserialize_bytes(Packed)
 }
 
 #[cfg(test)]

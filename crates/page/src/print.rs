@@ -3,7 +3,7 @@
 use super::print_index::SKETCH;
 use serde::{Deserialize, Serialize};
 
-/// The prints of one page, for storage and for sending to the node that owns them.
+/// The print of one page, as an index takes it in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Print {
     pub id: u64,

@@ -62,11 +62,14 @@ pub(crate) const fn first_bytes(count: usize) -> u64 {
     if count >= 8 { u64::MAX } else { (1 << (count * 8)) - 1 }
 }
 
-/// Eight bytes that are zero or one as eight bits.
+/// Bytes that are zero or one as bits, that of the first byte lowest.
 #[inline(always)]
-pub(crate) const fn bits(flags: u64) -> u64 {
-    // Each moves to its place in the uppermost byte.
-    flags.wrapping_mul(0x0102_0408_1020_4080) >> 56
+pub(crate) fn bits(flags: &[u8; 64]) -> u64 {
+    let (words, _) = flags.as_chunks::<8>();
+    words.iter().rev().fold(0, |bits, word| {
+        // Each flag moves to its place in the uppermost byte.
+        bits << 8 | u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
 }
 
 /// Marks digits, exactly.
@@ -164,9 +167,7 @@ mod tests {
             assert_eq!(squares(ascii), expected);
             let expected = bytes.map(|b| if b.is_ascii_digit() { 0x80 } else { 0 });
             assert_eq!(digits(word), u64::from_le_bytes(expected));
-            let flags = word & ONES;
-            let expected = (0..8).fold(0, |bits, at| bits | (flags >> (8 * at) & 1) << at);
-            assert_eq!(bits(flags), expected);
+            assert_eq!(bits(&std::array::from_fn(|at| (word >> at & 1) as u8)), word);
             let front = seed as usize % 10;
             let expected: [u8; 8] = std::array::from_fn(|i| if i < front { 0xff } else { 0 });
             assert_eq!(first_bytes(front), u64::from_le_bytes(expected));

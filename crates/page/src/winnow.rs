@@ -5,21 +5,21 @@
 //! texts share of at least W + K − 1 characters (after dropping) leaves a minutia in both, wherever it stands.
 //! What counts as a character is [`char::is_alphanumeric`]; combining marks are dropped with the punctuation.
 //!
-//! With the fast hash, windows choose by a rank of sixteen bits that is quick to find at every place ([`rank`]), and what is
+//! With the fast hash, windows choose by a lot of sixteen bits that is quick to find at every place ([`lot`]), and what is
 //! recorded is xxh3 of the chosen run in UTF-8; MD5 does both with the first eight bytes of the digest of that, turned before
 //! they are recorded so that small ones are not preferred. Minutiae of different settings cannot be compared.
 
 mod choice;
 mod letters;
 mod likeness;
-mod rank;
+mod lot;
 
 use choice::Choice;
 use letters::{Letters, keep_wide};
 pub use likeness::Likeness;
 pub(crate) use likeness::common;
+use lot::{LotDrawer, number};
 use md5::{Digest, Md5};
-use rank::{Ranker, number};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How minutiae are chosen.
@@ -58,8 +58,8 @@ pub struct Winnower {
     config: WinnowConfig,
     letters: Letters,
     wide: Vec<u32>,
-    ranker: Ranker,
-    ranks: Vec<u16>,
+    drawer: LotDrawer,
+    lots: Vec<u16>,
     choice: Choice<u16>,
     digests: Vec<u64>,
     digest_choice: Choice<u64>,
@@ -75,8 +75,8 @@ impl Winnower {
             config,
             letters: Letters::default(),
             wide: Vec::new(),
-            ranker: Ranker::default(),
-            ranks: Vec::new(),
+            drawer: LotDrawer::default(),
+            lots: Vec::new(),
             choice: Choice::default(),
             digests: Vec::new(),
             digest_choice: Choice::default(),
@@ -108,11 +108,11 @@ impl Winnower {
             WinnowHash::Fast => {
                 match runs {
                     Runs::Narrow(codes, _) => {
-                        self.ranker.rank(codes, k, |c| number(u32::from(c)), &mut self.ranks);
+                        self.drawer.draw(codes, k, |c| number(u32::from(c)), &mut self.lots);
                     }
-                    Runs::Wide(codes, _) => self.ranker.rank(codes, k, number, &mut self.ranks),
+                    Runs::Wide(codes, _) => self.drawer.draw(codes, k, number, &mut self.lots),
                 }
-                let places = self.choice.of(&self.ranks, w);
+                let places = self.choice.of(&self.lots, w);
                 runs.hash(places.iter().map(|&at| at as usize), xxh3_64, &mut self.chosen);
                 sort(&mut self.chosen, &mut self.sorted);
             }
@@ -255,10 +255,10 @@ mod tests {
             let letters: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).collect();
             let runs: Vec<String> =
                 letters.windows(k.min(letters.len()).max(1)).map(|run| run.iter().collect()).collect();
-            let ranks: Vec<u64> = runs.iter().map(|run| if md5 { md5_of(run.as_bytes()) } else { rank_of(run) }).collect();
-            let mut expected: Vec<u64> = choice::plainly(&ranks, w)
+            let lots: Vec<u64> = runs.iter().map(|run| if md5 { md5_of(run.as_bytes()) } else { lot_of(run) }).collect();
+            let mut expected: Vec<u64> = choice::plainly(&lots, w)
                 .into_iter()
-                .map(|at| if md5 { turned(ranks[at]) } else { xxh3_64(runs[at].as_bytes()) })
+                .map(|at| if md5 { turned(lots[at]) } else { xxh3_64(runs[at].as_bytes()) })
                 .collect();
             expected.sort_unstable();
             expected.dedup();
@@ -266,10 +266,10 @@ mod tests {
         }
     }
 
-    fn rank_of(run: &str) -> u64 {
+    fn lot_of(run: &str) -> u64 {
         let codes: Vec<u32> = run.chars().map(u32::from).collect();
-        let mut ranks = Vec::new();
-        Ranker::default().rank(&codes, codes.len(), number, &mut ranks);
-        u64::from(ranks[0])
+        let mut lots = Vec::new();
+        LotDrawer::default().draw(&codes, codes.len(), number, &mut lots);
+        u64::from(lots[0])
     }
 }

@@ -1,8 +1,8 @@
-//! What windows choose: of each the place with the smallest rank, the rightmost if several have it, each place once.
+//! What windows choose: of each the place with the smallest lot, the rightmost if several have it, each place once.
 //!
-//! No branch depends on a rank until it is known which places are chosen: nobody could predict it. Instead the smallest of
-//! every window is found from those of windows half as wide, and of the windows around a place the largest of these: a
-//! place whose rank is that large is the smallest of a window. The same few operations at every place, which the compiler
+//! No branch depends on a lot until it is known which places are chosen: nobody could predict it. Instead the smallest of
+//! every window is found from those of windows a quarter as wide, and of the windows around a place the largest of these: a
+//! place whose lot is that large is the smallest of a window. The same few operations at every place, which the compiler
 //! lets a vector register do for many places at once.
 
 use crate::swar;
@@ -13,32 +13,32 @@ use std::ops::Range;
 const BLOCK: usize = 2048;
 
 /// What can be chosen by.
-pub(super) trait Rank: Copy + Ord + Default {}
-impl Rank for u16 {}
-impl Rank for u64 {}
+pub(super) trait Lot: Copy + Ord + Default {}
+impl Lot for u16 {}
+impl Lot for u64 {}
 
 /// Chooses, keeping its buffers.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Choice<R> {
-    /// The smallest rank of each window, with so many zeros in front and behind that every place has as many windows.
-    smallest: Vec<R>,
+pub(super) struct Choice<L> {
+    /// The smallest lot of each window, with so many zeros in front and behind that every place has as many windows.
+    smallest: Vec<L>,
     /// Of the windows around a place the largest of these.
-    largest: Vec<R>,
-    spare: Vec<R>,
+    largest: Vec<L>,
+    spare: Vec<L>,
     chosen: Vec<u32>,
 }
 
-impl<R: Rank> Choice<R> {
-    /// The places that windows of `w` ranks choose, in order.
-    pub fn of(&mut self, ranks: &[R], w: usize) -> &[u32] {
+impl<L: Lot> Choice<L> {
+    /// The places that windows of `w` lots choose, in order.
+    pub fn of(&mut self, lots: &[L], w: usize) -> &[u32] {
         self.chosen.clear();
-        let w = w.min(ranks.len());
+        let w = w.min(lots.len());
         if w > 0 {
             widest(
                 #[inline(always)]
                 || {
-                    for from in (0..ranks.len()).step_by(BLOCK) {
-                        self.choose(ranks, w, from..(from + BLOCK).min(ranks.len()));
+                    for from in (0..lots.len()).step_by(BLOCK) {
+                        self.choose(lots, w, from..(from + BLOCK).min(lots.len()));
                     }
                 },
             );
@@ -48,16 +48,16 @@ impl<R: Rank> Choice<R> {
 
     /// Chooses among the places of a block.
     #[inline(always)]
-    fn choose(&mut self, ranks: &[R], w: usize, block: Range<usize>) {
+    fn choose(&mut self, lots: &[L], w: usize, block: Range<usize>) {
         // All that windows around these places hold.
         let first = block.start.saturating_sub(w - 1);
-        let seen = ranks.get(first..ranks.len().min(block.end + w - 1)).unwrap_or_default();
-        over_windows(seen, w, R::min, &mut self.largest, &mut self.spare);
+        let seen = lots.get(first..lots.len().min(block.end + w - 1)).unwrap_or_default();
+        over_windows(seen, w, L::min, &mut self.largest, &mut self.spare);
         self.smallest.clear();
-        self.smallest.resize(w - 1, R::default());
+        self.smallest.resize(w - 1, L::default());
         self.smallest.extend_from_slice(&self.largest);
-        self.smallest.resize(seen.len() + w - 1, R::default());
-        over_windows(&self.smallest, w, R::max, &mut self.largest, &mut self.spare);
+        self.smallest.resize(seen.len() + w - 1, L::default());
+        over_windows(&self.smallest, w, L::max, &mut self.largest, &mut self.spare);
 
         let inside = block.start - first..block.end - first;
         let known = self.chosen.len();
@@ -70,22 +70,22 @@ impl<R: Rank> Choice<R> {
         self.drop_left_of_equals(seen, first, w, known);
     }
 
-    /// Drops places that have another of the same rank to the right in every window of which they are the smallest.
-    fn drop_left_of_equals(&mut self, seen: &[R], first: usize, w: usize, known: usize) {
+    /// Drops places that have another of the same lot to the right in every window of which they are the smallest.
+    fn drop_left_of_equals(&mut self, seen: &[L], first: usize, w: usize, known: usize) {
         let Self { smallest, chosen, .. } = self;
         let mut kept = known;
         for at in known..chosen.len() {
             let place = chosen[at] as usize - first;
-            let rank = seen[place];
+            let lot = seen[place];
             // If windows hold both, nothing between them is chosen.
             let right = match chosen.get(at + 1) {
                 Some(&next) => Some(next as usize - first),
-                None => (place + 1..seen.len().min(place + w)).find(|&right| seen[right] <= rank),
+                None => (place + 1..seen.len().min(place + w)).find(|&right| seen[right] <= lot),
             };
-            let right = right.filter(|&right| right - place < w && seen[right] == rank);
+            let right = right.filter(|&right| right - place < w && seen[right] == lot);
             // Windows that end between the two; the one that begins at a place is found as many zeros later, `w - 1`.
             let windows = right.map(|right| place.max(w - 1).min(right)..right);
-            let stays = windows.is_none_or(|windows| smallest[windows].contains(&rank));
+            let stays = windows.is_none_or(|windows| smallest[windows].contains(&lot));
             chosen[kept] = chosen[at];
             kept += usize::from(stays);
         }
@@ -95,12 +95,12 @@ impl<R: Rank> Choice<R> {
 
 /// What `pick` makes of each value and those behind it, `w` in all; where there are fewer, nothing.
 #[inline(always)]
-fn over_windows<R: Rank>(
-    values: &[R],
+fn over_windows<L: Lot>(
+    values: &[L],
     w: usize,
-    pick: impl Fn(R, R) -> R,
-    picked: &mut Vec<R>,
-    spare: &mut Vec<R>,
+    pick: impl Fn(L, L) -> L,
+    picked: &mut Vec<L>,
+    spare: &mut Vec<L>,
 ) {
     let mut width = widened(values, 1, w, &pick, picked);
     while width < w {
@@ -111,12 +111,12 @@ fn over_windows<R: Rank>(
 
 /// From what was picked of windows of `width` values, what is picked of windows four times as wide, or `w`.
 #[inline(always)]
-fn widened<R: Rank>(
-    values: &[R],
+fn widened<L: Lot>(
+    values: &[L],
     width: usize,
     w: usize,
-    pick: impl Fn(R, R) -> R,
-    wider: &mut Vec<R>,
+    pick: impl Fn(L, L) -> L,
+    wider: &mut Vec<L>,
 ) -> usize {
     // Windows may overlap: the smallest and the largest do not mind what is counted twice.
     let from = [0, 1, 2, 3].map(|n| (n * width).min(w - width));
@@ -128,7 +128,7 @@ fn widened<R: Rank>(
 
 /// The places where two lists have the same value, counted from `from` on.
 #[inline(always)]
-fn places_alike<R: Rank>(one: &[R], other: &[R], from: u32, places: &mut Vec<u32>) {
+fn places_alike<L: Lot>(one: &[L], other: &[L], from: u32, places: &mut Vec<u32>) {
     let mut found = [0u32; 64];
     let ((ones, one_tail), (others, other_tail)) = (one.as_chunks::<64>(), other.as_chunks::<64>());
     for ((one, other), from) in ones.iter().zip(others).zip((from..).step_by(64)) {
@@ -146,17 +146,15 @@ fn places_alike<R: Rank>(one: &[R], other: &[R], from: u32, places: &mut Vec<u32
 
 /// One bit for each place, set where the values are the same.
 #[inline(always)]
-fn marks_alike<R: Rank>(one: &[R; 64], other: &[R; 64]) -> u64 {
-    let flags: [u8; 64] = std::array::from_fn(|at| u8::from(one[at] == other[at]));
-    let (words, _) = flags.as_chunks::<8>();
-    words.iter().rev().fold(0, |marks, word| marks << 8 | swar::bits(u64::from_le_bytes(*word)))
+fn marks_alike<L: Lot>(one: &[L; 64], other: &[L; 64]) -> u64 {
+    swar::bits(&std::array::from_fn(|at| u8::from(one[at] == other[at])))
 }
 
 /// The definition, word for word.
 #[cfg(test)]
-pub(super) fn plainly<R: Rank>(ranks: &[R], w: usize) -> Vec<usize> {
+pub(super) fn plainly<L: Lot>(lots: &[L], w: usize) -> Vec<usize> {
     let mut places = Vec::new();
-    for (from, window) in ranks.windows(w.min(ranks.len()).max(1)).enumerate() {
+    for (from, window) in lots.windows(w.min(lots.len()).max(1)).enumerate() {
         let at = (0..window.len()).rev().min_by_key(|&i| window[i]).map(|i| from + i);
         if places.last() != at.as_ref() {
             places.extend(at);
@@ -173,16 +171,16 @@ mod tests {
     proptest! {
         #[test]
         fn windows_choose_as_defined(
-            ranks in prop_oneof![
+            lots in prop_oneof![
                 prop::collection::vec(0u16..20, 0..120),
                 prop::collection::vec(any::<u16>(), 0..1200),
                 prop::collection::vec(0u16..300, 2000..5000),
             ],
             w in prop_oneof![1usize..70, 1usize..=1024],
         ) {
-            let expected: Vec<u32> = plainly(&ranks, w).into_iter().map(|at| at as u32).collect();
-            prop_assert_eq!(Choice::default().of(&ranks, w).to_vec(), expected.clone());
-            let wide: Vec<u64> = ranks.iter().map(|&rank| u64::from(rank) << 40).collect();
+            let expected: Vec<u32> = plainly(&lots, w).into_iter().map(|at| at as u32).collect();
+            prop_assert_eq!(Choice::default().of(&lots, w).to_vec(), expected.clone());
+            let wide: Vec<u64> = lots.iter().map(|&lot| u64::from(lot) << 40).collect();
             prop_assert_eq!(Choice::default().of(&wide, w).to_vec(), expected);
         }
     }

@@ -1,62 +1,62 @@
-//! The rank of a run: what windows choose by.
+//! The lot of a run: what windows choose by.
 //!
-//! A polynomial over the run's characters, modulo 2¹⁶: sixteen bits are enough to choose by, since equal ranks only mean that
-//! the rightmost is taken. Ranks of runs of two places follow from those of one, of four from those of two, and so on: a
+//! A polynomial over the run's characters, modulo 2¹⁶: sixteen bits are enough to choose by, since equal lots only mean that
+//! the rightmost is taken. Lots of runs of two places follow from those of one, of four from those of two, and so on: a
 //! few operations that are the same at every place, which the compiler lets a vector register do for many places at once.
 
 use lycosa_cpu::widest;
 
-/// Places ranked in one go, in buffers that stay near.
+/// Lots drawn in one go, in buffers that stay near.
 const BLOCK: usize = 1024;
 const ROOM: usize = BLOCK + super::MAX_K;
 
 /// What one character is multiplied by to make room for the next.
 const BASE: u16 = 0x6b4d;
 
-/// Ranks runs, keeping its buffers.
+/// Draws lots for runs, keeping its buffers.
 #[derive(Debug, Clone)]
-pub(super) struct Ranker {
-    /// Ranks of runs of so many characters as were doubled to.
+pub(super) struct LotDrawer {
+    /// Lots of runs of so many characters as were doubled to.
     doubled: Box<[u16; ROOM]>,
     next: Box<[u16; ROOM]>,
 }
 
-impl Default for Ranker {
+impl Default for LotDrawer {
     fn default() -> Self {
         Self { doubled: Box::new([0; ROOM]), next: Box::new([0; ROOM]) }
     }
 }
 
-impl Ranker {
-    /// The rank of every run of `k` codes, of which there are as many or more, and `k` not more than the most allowed.
-    pub fn rank<C: Copy>(&mut self, codes: &[C], k: usize, number: impl Fn(C) -> u16, ranks: &mut Vec<u16>) {
-        ranks.clear();
-        ranks.resize((codes.len() + 1).saturating_sub(k), 0);
+impl LotDrawer {
+    /// The lot of every run of `k` codes, of which there are as many or more, and `k` not more than the most allowed.
+    pub fn draw<C: Copy>(&mut self, codes: &[C], k: usize, number: impl Fn(C) -> u16, lots: &mut Vec<u16>) {
+        lots.clear();
+        lots.resize((codes.len() + 1).saturating_sub(k), 0);
         widest(
             #[inline(always)]
             || {
-                for (block, part) in ranks.chunks_mut(BLOCK).enumerate() {
+                for (block, part) in lots.chunks_mut(BLOCK).enumerate() {
                     let from = block * BLOCK;
                     let run = codes.get(from..from + part.len() + k - 1).unwrap_or_default();
                     for (to, &code) in self.doubled.iter_mut().zip(run) {
                         *to = number(code);
                     }
-                    self.rank_block(run.len(), k, part);
+                    self.draw_block(run.len(), k, part);
                 }
             },
         );
     }
 
-    /// Ranks runs of `k` of the `len` numbers at hand.
+    /// Draws for runs of `k` of the `len` numbers at hand.
     #[inline(always)]
-    fn rank_block(&mut self, mut len: usize, k: usize, ranks: &mut [u16]) {
+    fn draw_block(&mut self, mut len: usize, k: usize, lots: &mut [u16]) {
         let (mut span, mut power) = (1, BASE);
         let (mut covered, mut left) = (0, k);
         loop {
             if left & 1 == 1 {
                 let more = self.doubled.get(covered..len).unwrap_or_default();
-                for (rank, &more) in ranks.iter_mut().zip(more) {
-                    *rank = rank.wrapping_mul(power).wrapping_add(more);
+                for (lot, &more) in lots.iter_mut().zip(more) {
+                    *lot = lot.wrapping_mul(power).wrapping_add(more);
                 }
                 covered += span;
             }
@@ -74,8 +74,8 @@ impl Ranker {
             span *= 2;
         }
         // The upper bits of a product know all bits of its factors, the lower ones few: they change places.
-        for rank in ranks {
-            *rank = (*rank ^ (*rank >> 7)).wrapping_mul(0x9e37);
+        for lot in lots {
+            *lot = (*lot ^ (*lot >> 7)).wrapping_mul(0x9e37);
         }
     }
 }
@@ -99,14 +99,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranks_are_those_of_their_runs(
+        fn lots_are_those_of_their_runs(
             codes in prop::collection::vec(any::<u32>(), 1..3000),
             k in 1..=super::super::MAX_K,
         ) {
             let k = k.min(codes.len());
-            let mut ranks = Vec::new();
-            Ranker::default().rank(&codes, k, number, &mut ranks);
-            prop_assert_eq!(ranks, codes.windows(k).map(anew).collect::<Vec<_>>());
+            let mut lots = Vec::new();
+            LotDrawer::default().draw(&codes, k, number, &mut lots);
+            prop_assert_eq!(lots, codes.windows(k).map(anew).collect::<Vec<_>>());
         }
     }
 }
