@@ -119,20 +119,8 @@ const NAMES: [(&str, Stage); 47] = [
     ("tokio", Stage::Fetch),
     ("mio", Stage::Fetch),
 ];
-/// Names of the C library's memory functions.
-const MEMORY: [&str; 11] = [
-    "malloc",
-    "_int_",
-    "cfree",
-    "free",
-    "realloc",
-    "calloc",
-    "__mem",
-    "memmove",
-    "unlink_chunk",
-    "sysmalloc",
-    "alloc::",
-];
+/// Names of the allocator's functions, of the C library's for copying, and of what calls them.
+const MEMORY: [&str; 5] = ["_rjem_", "tcache_", "__mem", "memmove", "alloc::"];
 
 /// The stage of one sample.
 fn stage(thread: &str, symbol: &str, object: &str) -> Stage {
@@ -276,8 +264,8 @@ mod tests {
         assert_eq!((thread, object), ("worker-0", "/usr/bin/lycosa"));
         assert_eq!(stage(thread, symbol, object), Stage::Parse);
         assert_eq!(stage("worker-1", "lycosa_page::winnow::Winnower::minutiae", "lycosa"), Stage::Judge);
-        assert_eq!(stage("worker-1", "_int_malloc", "libc.so.6"), Stage::PageMemory);
-        assert_eq!(stage("committer", "_int_malloc", "libc.so.6"), Stage::StateMemory);
+        assert_eq!(stage("worker-1", "_rjem_malloc", "lycosa"), Stage::PageMemory);
+        assert_eq!(stage("committer", "__memmove_avx_unaligned", "libc.so.6"), Stage::StateMemory);
         assert_eq!(stage("worker-1", "tcp_sendmsg", "[kernel.kallsyms]"), Stage::Sockets);
         assert_eq!(stage("fjall:worker", "core::cmp", "lycosa"), Stage::Store);
         assert_eq!(sample("nothing of the kind"), None);

@@ -51,8 +51,7 @@ pub(crate) struct Deflater {
 impl Deflater {
     pub fn new() -> Self {
         let mut search = Search::new();
-        search.start();
-        search.run(SMALL_SAMPLE, 0);
+        search.run_small(SMALL_SAMPLE);
         let small = BlockCode::for_any_input(&search.counts);
         Self { search, small }
     }
@@ -63,18 +62,22 @@ impl Deflater {
             return Self::store(input, out);
         }
         out.extend_from_slice(&MEMBER_HEAD);
-        self.search.start();
+        let is_small = input.len() <= SMALL_BYTES;
+        if !is_small {
+            self.search.start();
+        }
         let mut bits = Bits::default();
         let mut from = 0;
         loop {
             let to = input.len().min(from + BLOCK_BYTES);
             let seen = input.get(..to).unwrap_or_default();
             let last = to == input.len();
-            self.search.run(seen, from as u32);
             let own;
-            let code = if input.len() <= SMALL_BYTES {
+            let code = if is_small {
+                self.search.run_small(seen);
                 &self.small
             } else {
+                self.search.run(seen, from as u32);
                 own = BlockCode::of(&self.search.counts);
                 &own
             };

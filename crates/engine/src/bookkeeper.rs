@@ -244,7 +244,6 @@ impl Bookkeeper {
     pub fn run(mut self) -> Result<(Stop, Totals), CommitError> {
         let mut stopping: Option<(Stop, Instant)> = None;
         loop {
-            self.receive(stopping.is_some())?;
             let now = clock::now();
             self.tend_partitions(now)?;
             self.cross_over(stopping.map(|(reason, _)| reason), now)?;
@@ -272,6 +271,7 @@ impl Bookkeeper {
                     return Ok((reason, self.totals));
                 }
             }
+            self.receive(stopping.is_some())?;
         }
     }
 

@@ -62,11 +62,30 @@ pub struct Recent {
 #[derive(Debug, Default)]
 struct Buffers {
     joined: String,
+    urls: String,
+    links: Vec<Link>,
     outlinks: Outlinks,
     edges: Vec<Edge>,
 }
 
+/// A link that is joined and keyed.
+#[derive(Debug)]
+struct Link {
+    key: UrlKey,
+    /// Where its URL ends in the buffer that holds those of the group.
+    end: u32,
+    visibility: u8,
+    position: u8,
+    is_edge: bool,
+    follow: bool,
+    /// Nobody was told of it lately.
+    is_new: bool,
+    relevance: f32,
+}
+
 const RECENT_SLOTS: usize = 1 << 18;
+/// Links that are looked up together.
+const GROUP: usize = 128;
 /// Links beyond which the buffers of a page are given back: few pages have as many.
 const MOST_KEPT: usize = 1 << 14;
 
@@ -126,6 +145,9 @@ pub struct Focus<'a> {
 }
 
 /// Follows the links of one page.
+///
+/// A [`GROUP`] of them is joined first, then looked up in [`Recent`] one right after the other: that table is larger than the
+/// processor's caches, and so it waits for many places at once instead of for each in turn.
 pub struct LinkCollector<'a> {
     joiner: Joiner<'a>,
     page: &'a CanonUrl,
@@ -133,6 +155,8 @@ pub struct LinkCollector<'a> {
     scope: &'a Scope,
     recent: &'a mut Recent,
     joined: String,
+    urls: String,
+    links: Vec<Link>,
     focus: Option<Focus<'a>>,
     outlinks: Outlinks,
     edges: PageEdges,
@@ -149,7 +173,7 @@ impl<'a> LinkCollector<'a> {
         recent: &'a mut Recent,
         depth: u16,
     ) -> Self {
-        let Buffers { joined, mut outlinks, mut edges } = std::mem::take(&mut recent.buffers);
+        let Buffers { joined, urls, links, mut outlinks, mut edges } = std::mem::take(&mut recent.buffers);
         outlinks.urls.clear();
         outlinks.ends.clear();
         outlinks.depth = depth;
@@ -161,6 +185,8 @@ impl<'a> LinkCollector<'a> {
             scope,
             recent,
             joined,
+            urls,
+            links,
             focus: None,
             outlinks,
             edges: PageEdges { source: page.key().low(), edges },
@@ -193,23 +219,68 @@ impl<'a> LinkCollector<'a> {
             self.counts.unusable += 1;
             return;
         }
-        let key = UrlKey::of(&self.joined);
-        let is_new = follow && (self.focus.is_some() || self.recent.is_new(key));
-        if !is_edge && !is_new {
+        let relevance = match self.focus {
+            Some(focus) if follow => {
+                // The buffer moves into the URL type and back: no copy.
+                let url = CanonUrl::from_canonical(std::mem::take(&mut self.joined));
+                let relevance = focus.topic.link_relevance(anchor, around, url.path_and_query(), focus.page);
+                self.joined = url.into_string();
+                relevance
+            }
+            _ => 0.0,
+        };
+        self.urls.push_str(&self.joined);
+        self.links.push(Link {
+            key: UrlKey::of(&self.joined),
+            end: self.urls.len() as u32,
+            visibility,
+            position,
+            is_edge,
+            follow,
+            is_new: false,
+            relevance,
+        });
+        if self.links.len() == GROUP {
+            self.end_group();
+        }
+    }
+
+    /// Finds out which links of the group are new here and takes them in.
+    fn end_group(&mut self) {
+        let (mut links, mut urls) = (std::mem::take(&mut self.links), std::mem::take(&mut self.urls));
+        let focused = self.focus.is_some();
+        for link in &mut links {
+            link.is_new = link.follow && (focused || self.recent.is_new(link.key));
+        }
+        let mut start = 0;
+        for link in &links {
+            let end = link.end as usize;
+            self.take_in(link, urls.get(start..end).unwrap_or_default());
+            start = end;
+        }
+        links.clear();
+        urls.clear();
+        (self.links, self.urls) = (links, urls);
+    }
+
+    /// Takes in a link that was looked up.
+    fn take_in(&mut self, link: &Link, url: &str) {
+        if !link.is_edge && !link.is_new {
             return;
         }
-        // The buffer moves into the URL type and back: no copy.
-        let url = CanonUrl::from_canonical(std::mem::take(&mut self.joined));
-        if is_edge {
-            let distance = if self.is_at_home(&url) { 1 } else { link::distance(self.page, &url) };
+        let at_home = self.is_at_home(url);
+        let mut joined = std::mem::take(&mut self.joined);
+        joined.clear();
+        joined.push_str(url);
+        let url = CanonUrl::from_canonical(joined);
+        let Link { key, visibility, position, relevance, .. } = *link;
+        if link.is_edge {
+            let distance = if at_home { 1 } else { link::distance(self.page, &url) };
             self.edges.edges.push(Edge::new(key, LinkAttributes { visibility, position, distance }));
         }
-        if !follow {
+        if !link.follow {
             self.counts.nofollow += 1;
-        } else if is_new {
-            let relevance = self.focus.map_or(0.0, |focus| {
-                focus.topic.link_relevance(anchor, around, url.path_and_query(), focus.page)
-            });
+        } else if link.is_new {
             let off_topic = self.focus.is_some_and(|focus| relevance < focus.least);
             match self.scope.check(&url, self.outlinks.depth) {
                 Ok(()) if off_topic => self.counts.off_topic += 1,
@@ -227,18 +298,19 @@ impl<'a> LinkCollector<'a> {
     }
 
     /// Whether the URL has the page's own origin. Most have, and nothing needs to be taken apart to see it.
-    fn is_at_home(&self, url: &CanonUrl) -> bool {
-        url.as_str().strip_prefix(self.origin).is_some_and(|path| path.starts_with('/'))
+    fn is_at_home(&self, url: &str) -> bool {
+        url.strip_prefix(self.origin).is_some_and(|path| path.starts_with('/'))
     }
 
     /// What was found, with the edges in order.
     pub fn finish(mut self) -> (Outlinks, PageEdges, LinkCounts) {
+        self.end_group();
         self.edges.settle();
         let edges = PageEdges { source: self.edges.source, edges: self.edges.edges.clone() };
         let outlinks = self.outlinks.clone();
-        let (joined, kept) = (self.joined, self.edges.edges);
+        let Self { joined, urls, links, edges: PageEdges { edges: kept, .. }, .. } = self;
         if kept.capacity() <= MOST_KEPT && self.outlinks.ends.capacity() <= MOST_KEPT {
-            self.recent.buffers = Buffers { joined, outlinks: self.outlinks, edges: kept };
+            self.recent.buffers = Buffers { joined, urls, links, outlinks: self.outlinks, edges: kept };
         }
         (outlinks, edges, self.counts)
     }
@@ -249,12 +321,16 @@ mod tests {
     use super::*;
     use lycosa_frontier::{ScopeKind, ScopeOptions};
 
+    fn anywhere() -> Scope {
+        let options = ScopeOptions { kind: ScopeKind::Any, max_depth: 9, ..ScopeOptions::default() };
+        Scope::new(options, &[]).unwrap()
+    }
+
     #[test]
     fn a_page_finds_nothing_of_the_page_before_in_the_buffers() {
         let rules = CanonRules::default();
         let page = CanonUrl::parse("http://a.test/dir/page", &rules).unwrap();
-        let options = ScopeOptions { kind: ScopeKind::Any, max_depth: 9, ..ScopeOptions::default() };
-        let scope = Scope::new(options, &[]).unwrap();
+        let scope = anywhere();
         let mut recent = Recent::default();
         let mut read = |hrefs: &[&str], depth| {
             let mut links = LinkCollector::new(&page, &page, &rules, &scope, &mut recent, depth);
@@ -267,5 +343,21 @@ mod tests {
         assert_eq!(read(&["x", "/y", "x", "mailto:z"], 3), (all(&["/dir/x", "/y"]), 3, 2, 4));
         assert_eq!(read(&["/y", "z"], 5), (all(&["/dir/z"]), 5, 2, 2));
         assert_eq!(read(&[], 5), (all(&[]), 5, 0, 0));
+    }
+
+    #[test]
+    fn links_are_told_of_once_and_in_order_however_many_there_are() {
+        let rules = CanonRules::default();
+        let page = CanonUrl::parse("http://a.test/", &rules).unwrap();
+        let scope = anywhere();
+        let mut recent = Recent::default();
+        let mut links = LinkCollector::new(&page, &page, &rules, &scope, &mut recent, 1);
+        let last = 2 * GROUP + 7;
+        (0..=last).for_each(|number| links.add(&format!("/{}", number / 2), 1, 1, true, false));
+        let (outlinks, _, counts) = links.finish();
+        let urls: Vec<&str> = outlinks.iter().map(|(url, ..)| url).collect();
+        let expected: Vec<String> = (0..=last / 2).map(|number| format!("http://a.test/{number}")).collect();
+        assert_eq!(urls, expected);
+        assert_eq!(counts.links as usize, last + 1);
     }
 }

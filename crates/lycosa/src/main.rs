@@ -33,6 +33,10 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
 
+/// What one thread makes, another frees: pages are judged by workers and written by the committer.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// A parallel, distributed web crawler.
 #[derive(Debug, Parser)]
 #[command(name = "lycosa", version, about, max_term_width = 100, arg_required_else_help = true)]

@@ -1,10 +1,9 @@
 //! The print of a page: the smallest of its minutiae, by which near-duplicates are found.
 
 use super::print_index::SKETCH;
-use serde::{Deserialize, Serialize};
 
 /// The print of one page, as an index takes it in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Print {
     pub id: u64,
     /// The upper halves of the smallest minutiae, sorted. Minutiae lie evenly, so each has the same chance to be among them.

@@ -9,7 +9,9 @@ use super::slot::{LENGTH_SLOT, MAX_DISTANCE, MAX_LENGTH, MIN_LENGTH, NO_DISTANCE
 
 /// Bytes that have to be equal for a match to be seen.
 const HASHED: u32 = 7;
+/// What the table is reached by. Small members do with few places, which are sooner forgotten.
 const HASH_BITS: u32 = 13;
+const SMALL_HASH_BITS: u32 = 10;
 const HASH_FACTOR: u64 = 0x9E37_79B1_85EB_CA87;
 /// Shifts away the bytes that are not looked at.
 const BEYOND: u32 = 64 - 8 * HASHED;
@@ -56,8 +58,8 @@ fn word(bytes: &[u8], at: u32) -> Option<u64> {
 }
 
 #[inline(always)]
-fn hash(word: u64) -> usize {
-    ((word << BEYOND).wrapping_mul(HASH_FACTOR) >> (64 - HASH_BITS)) as usize
+fn hash<const BITS: u32>(word: u64) -> usize {
+    ((word << BEYOND).wrapping_mul(HASH_FACTOR) >> (64 - BITS)) as usize
 }
 
 impl Search {
@@ -68,6 +70,12 @@ impl Search {
             found: 0,
             counts: Counts { literals: [0; 288], distances: [0; 32] },
         }
+    }
+
+    /// Finds the sequences of a member that is one small block.
+    pub fn run_small(&mut self, seen: &[u8]) {
+        self.table[..1 << SMALL_HASH_BITS].fill(0);
+        self.run_with::<SMALL_HASH_BITS>(seen, 0);
     }
 
     /// Forgets what was seen, so that a member does not depend on the one before.
@@ -81,8 +89,12 @@ impl Search {
 
     /// Finds the sequences of the block that starts at `from` and ends where `seen` does, which is below 2³². What lies
     /// before may be referred to.
-    #[inline(never)]
     pub fn run(&mut self, seen: &[u8], from: u32) {
+        self.run_with::<HASH_BITS>(seen, from);
+    }
+
+    #[inline(never)]
+    fn run_with<const BITS: u32>(&mut self, seen: &[u8], from: u32) {
         let Self { table, sequences, counts, .. } = self;
         let Counts { literals, distances } = counts;
         literals.fill(0);
@@ -92,7 +104,7 @@ impl Search {
         let (mut at, mut run_start) = (from, from);
         let mut patient_until = from + PATIENCE;
         while let Some(here) = word(seen, at) {
-            let entry = &mut table[hash(here)];
+            let entry = &mut table[hash::<BITS>(here)];
             let earlier_at = std::mem::replace(entry, at);
             if let Some(there) = word(seen, earlier_at)
                 && (here ^ there) << BEYOND == 0
@@ -119,7 +131,7 @@ impl Search {
                 distances[slot & 31] += 1;
                 for inside in [at + 2, next - 2] {
                     if let Some(word) = word(seen, inside) {
-                        table[hash(word)] = inside;
+                        table[hash::<BITS>(word)] = inside;
                     }
                 }
                 (at, run_start) = (next, next);

@@ -20,6 +20,10 @@ use lycosa_types::{Exclusion, UnixMs};
 use crawl::Crawl;
 use web::Web;
 
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 pub type Failed = Box<dyn std::error::Error>;
 
 /// The made-up clock starts here.
