@@ -8,7 +8,7 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// Adds `count` bits. Between two calls of [`Bits::flush`] at most 57 may be added.
+    /// Adds `count` bits. No more than 63 may be held before they are flushed.
     #[inline(always)]
     pub fn put(&mut self, bits: u64, count: u32) {
         self.held |= bits << (self.count & 63);
