@@ -22,7 +22,7 @@ impl AsciiSum {
         let mut all = Self::default();
         super::widest(
             #[inline(always)]
-            || all.add(bytes),
+            |_| all.add(bytes),
         );
         all.distinct = distinct(bytes);
         all

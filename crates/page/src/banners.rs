@@ -1,6 +1,7 @@
 //! Blocks that carry advertisements or rotating banners, told by the words of their `class` and `id`.
 
 use super::extract::Extract;
+use super::swar;
 use super::tags::TagId;
 use super::tree::Tree;
 
@@ -8,8 +9,9 @@ use super::tree::Tree;
 const MAX_BANNERS: usize = 256;
 /// A block called `banner` with more text than this is the page's own.
 const MAX_BANNER_BYTES: u32 = 200;
-/// Kinds of tags whose last is remembered.
-const REMEMBERED: usize = 16;
+/// Tags that are remembered, and the longest of them.
+const REMEMBERED: usize = 256;
+const LONGEST_REMEMBERED: usize = 63;
 /// Bytes of a tag that are looked at before its attributes are taken apart.
 const LOOK_BYTES: usize = 512;
 /// Words of `class` and `id`, after cutting at `-` and `_`, that mark an advertisement.
@@ -32,18 +34,65 @@ const ADS: [&str; 16] = [
     "taboola",
 ];
 
+/// Start tags that name no banner. The same ones stand on page after page: they need no second look.
+#[derive(Debug, Clone)]
+pub(crate) struct PlainTags(Box<[PlainTag]>);
+
+#[derive(Debug, Clone, Copy)]
+struct PlainTag {
+    bytes: [u8; LONGEST_REMEMBERED],
+    len: u8,
+}
+
+impl Default for PlainTags {
+    fn default() -> Self {
+        let none = PlainTag { bytes: [0; LONGEST_REMEMBERED], len: 0 };
+        Self(vec![none; REMEMBERED].into())
+    }
+}
+
+impl PlainTags {
+    /// Where a tag is remembered, told by what stands behind `<div cla`, up to its end.
+    #[inline(always)]
+    fn place(tail: &[u8]) -> usize {
+        let word = |at| {
+            let word = swar::load(tail, at).unwrap_or(0);
+            let end = swar::equal(word, b'>');
+            (word & swar::first_bytes(swar::first(end)), end != 0)
+        };
+        let (first, ended) = word(8);
+        let second = if ended { 0 } else { word(16).0 };
+        (((first ^ second.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 56) as usize
+    }
+
+    #[inline(always)]
+    fn holds(&self, tail: &[u8]) -> bool {
+        let known = self.0.get(Self::place(tail)).and_then(|tag| tag.bytes.get(..usize::from(tag.len)));
+        known.is_some_and(|tag| !tag.is_empty() && tail.starts_with(tag))
+    }
+
+    fn add(&mut self, tail: &[u8]) {
+        let tag = start_tag(tail);
+        // One that the page breaks off could go on otherwise elsewhere.
+        let whole = tag.ends_with(b">") && tag.len() <= LONGEST_REMEMBERED;
+        if let Some(place) = self.0.get_mut(Self::place(tail)).filter(|_| whole) {
+            place.bytes[..tag.len()].copy_from_slice(tag);
+            place.len = tag.len() as u8;
+        }
+    }
+}
+
 /// Fills `spans` with the text ranges of such blocks and `nodes` with their ranges in the tree; both sorted, disjoint.
 pub(crate) fn find(
     source: &str,
     page: &Extract,
     tree: &Tree,
+    plain: &mut PlainTags,
     spans: &mut Vec<(u32, u32)>,
     nodes: &mut Vec<(u32, u32)>,
 ) {
     spans.clear();
     nodes.clear();
-    // Tags repeat: what the last of a kind said without naming a banner needs no second look.
-    let mut plain: [&[u8]; REMEMBERED] = [b""; REMEMBERED];
     let mut at = 0;
     while let Some(node) = tree.nodes.get(at) {
         let here = at as u32;
@@ -57,12 +106,11 @@ pub(crate) fn find(
         if tail.get(2..5).is_some_and(|after| after.contains(&b'>')) {
             continue;
         }
-        let last = &mut plain[node.tag.0 as usize % REMEMBERED];
-        if !last.is_empty() && tail.starts_with(last) {
+        if plain.holds(tail) {
             continue;
         }
         if !may_name_banner(tail) || !worth_reading(start_tag(tail)) {
-            *last = start_tag(tail);
+            plain.add(tail);
             continue;
         }
         let small = node.text_end - node.text_start <= MAX_BANNER_BYTES;
@@ -184,7 +232,7 @@ mod tests {
         let mut tree = Tree::default();
         tree.build(&page);
         let (mut spans, mut nodes) = (Vec::new(), Vec::new());
-        find(html, &page, &tree, &mut spans, &mut nodes);
+        find(html, &page, &tree, &mut PlainTags::default(), &mut spans, &mut nodes);
         assert_eq!(spans.len(), nodes.len());
         spans.iter().map(|&(a, b)| page.text[a as usize..b as usize].to_owned()).collect()
     }

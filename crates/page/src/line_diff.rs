@@ -102,12 +102,12 @@ fn greedy(a: &[LineMark], b: &[LineMark]) -> Vec<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::mark_lines;
+    use crate::noise::LineMarker;
     use proptest::prelude::*;
 
     fn lines(text: &str) -> Lines {
         let mut marks = Vec::new();
-        mark_lines(text, &[], |m| marks.push(m));
+        LineMarker::default().mark(text, &[], |m| marks.push(m));
         Lines::keep(&marks)
     }
 

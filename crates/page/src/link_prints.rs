@@ -2,7 +2,9 @@
 
 use super::extract::Extract;
 use super::links::LinkKind;
+use super::span::Span;
 use super::swar;
+use lycosa_cpu::{Registers, widest};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Query keys whose values are made for one visit.
@@ -37,6 +39,14 @@ const TOKEN_LENGTH: usize = 16;
 
 /// Sums for links and for images; what stands inside `banners` does not count.
 pub(crate) fn of(page: &Extract, banners: &[(u32, u32)]) -> (u64, u64) {
+    widest(
+        #[inline(always)]
+        |registers| sums(registers, page, banners),
+    )
+}
+
+#[inline(always)]
+fn sums(registers: Registers, page: &Extract, banners: &[(u32, u32)]) -> (u64, u64) {
     let (mut links, mut images) = (0u64, 0u64);
     for link in &page.links {
         let at = link.anchor.start;
@@ -44,28 +54,34 @@ pub(crate) fn of(page: &Extract, banners: &[(u32, u32)]) -> (u64, u64) {
         if after > 0 && banners.get(after - 1).is_some_and(|b| at < b.1) {
             continue;
         }
-        match link.kind {
-            LinkKind::Anchor | LinkKind::Area | LinkKind::Frame => {
-                links = links.wrapping_add(address(page.href(link)));
-            }
-            LinkKind::Image => {
+        let is_image = link.kind == LinkKind::Image;
+        if is_image || matches!(link.kind, LinkKind::Anchor | LinkKind::Area | LinkKind::Frame) {
+            let address = address(registers, &page.arena, link.href);
+            if is_image {
                 let label = xxh3_64(link.label.of(&page.arena).as_bytes());
-                images = images.wrapping_add(address(page.href(link)) ^ label.rotate_left(17));
+                images = images.wrapping_add(address ^ label.rotate_left(17));
+            } else {
+                links = links.wrapping_add(address);
             }
-            _ => {}
         }
     }
     (links, images)
 }
 
-/// Hash of an address without its fragment, visit keys and random path parts.
-fn address(href: &str) -> u64 {
-    let look = Look::at(href.as_bytes());
-    let href = href.get(..look.end).unwrap_or("");
+/// Hash of an address, a part of the arena, without its fragment, visit keys and random path parts.
+#[inline(always)]
+fn address(registers: Registers, arena: &str, href: Span) -> u64 {
+    let look = Look::at(registers, arena.as_bytes(), href);
+    let href = href.of(arena).get(..look.end).unwrap_or("");
     let may_hold_token = href.len() >= TOKEN_LENGTH && look.digits as usize >= TOKEN_DIGITS;
-    if !(look.keyed || may_hold_token && has_token(href)) {
-        return xxh3_64(href.as_bytes());
+    if look.keyed || may_hold_token && has_token(href) {
+        hash_of_parts(href)
+    } else {
+        xxh3_64(href.as_bytes())
     }
+}
+
+fn hash_of_parts(href: &str) -> u64 {
     let mut hash = 0u64;
     for part in href.split(['?', '&', ';', '/']) {
         let (key, value) = part.split_once('=').unwrap_or(("", part));
@@ -78,7 +94,7 @@ fn address(href: &str) -> u64 {
     hash
 }
 
-/// What one cheap look at an address tells, eight bytes at a time.
+/// What one cheap look at an address tells.
 struct Look {
     /// Where its fragment begins.
     end: usize,
@@ -88,23 +104,34 @@ struct Look {
 }
 
 impl Look {
-    fn at(href: &[u8]) -> Self {
+    /// Most addresses are looked at in one go, with what stands behind them in the arena, which does not count.
+    #[inline(always)]
+    fn at(registers: Registers, arena: &[u8], href: Span) -> Self {
         let mut look = Self { end: href.len(), keyed: false, digits: 0 };
         let mut at = 0;
-        while at < href.len() {
-            let word = swar::load(href, at).unwrap_or_else(|| swar::tail(href, at));
-            let fragment = swar::equal(word, b'#');
-            let kept = word & swar::first_bytes(swar::first(fragment));
-            look.keyed |= swar::equal(kept, b'?') | swar::equal(kept, b';') != 0;
-            look.digits += swar::digits(kept).count_ones();
+        while at < look.end {
+            let rest = arena.get(href.start as usize + at..).unwrap_or_default();
+            let block = rest.first_chunk().copied().unwrap_or_else(|| last_block(rest));
+            let fragment = registers.bits(block.map(|b| b == b'#')) & swar::first_bits(look.end - at);
             if fragment != 0 {
-                look.end = at + swar::first(fragment);
-                break;
+                look.end = at + fragment.trailing_zeros() as usize;
             }
-            at += 8;
+            let inside = swar::first_bits(look.end - at);
+            look.keyed |= registers.bits(block.map(|b| (b == b'?') | (b == b';'))) & inside != 0;
+            look.digits += (registers.bits(block.map(|b| b.wrapping_sub(b'0') < 10)) & inside).count_ones();
+            at += 64;
         }
         look
     }
+}
+
+/// Fewer than 64 bytes, filled up with zeros.
+#[cold]
+#[inline(never)]
+fn last_block(rest: &[u8]) -> [u8; 64] {
+    let mut last = [0; 64];
+    last.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
+    last
 }
 
 fn has_token(href: &str) -> bool {
@@ -130,7 +157,12 @@ mod tests {
 
     #[test]
     fn tokens_do_not_count() {
-        let same = |a, b| address(a) == address(b);
+        let print = |href: &str| {
+            let arena = ["", href, "?t=1#9999"].map(|part| format!("/x{part}")).concat();
+            let start = 4;
+            widest(|registers| address(registers, &arena, Span::new(start, start + href.len())))
+        };
+        let same = |a, b| print(a) == print(b);
         assert!(same("/a?x=1&sid=9812", "/a?x=1&sid=77"));
         assert!(same("/a/page#top", "/a/page#end"));
         assert!(same("/static/9f86d081884c7d659a2f.css", "/static/60303ae22b998861bce3.css"));

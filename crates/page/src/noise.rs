@@ -7,7 +7,7 @@
 
 use super::swar;
 use super::words::{self, NumberKind};
-use lycosa_cpu::widest;
+use lycosa_cpu::{Registers, widest};
 use std::ops::Range;
 
 /// A line with more words than this is running text.
@@ -53,27 +53,77 @@ impl LineMark {
     }
 }
 
-/// Calls `line` with the mark of each line of `text`, in order. `banners` are the byte ranges of advertisements, sorted.
-pub fn mark_lines(text: &str, banners: &[(u32, u32)], mut line: impl FnMut(LineMark)) {
-    let mut banners = banners.iter().peekable();
-    let mut end_line = |state: LineState, at: usize, end: usize| {
-        while banners.next_if(|b| b.1 as usize <= at).is_some() {}
-        let inside = banners.peek().is_some_and(|b| (b.0 as usize) <= at);
-        line(state.finish(text, at..end, inside));
-    };
-    // Words are read eight bytes at a time.
-    let mut short = [0; 8];
-    let bytes = match text.as_bytes() {
-        bytes if bytes.len() >= short.len() => bytes,
-        bytes => {
-            short[..bytes.len()].copy_from_slice(bytes);
-            &short
+/// Lines with numbers that are remembered, and the longest of them.
+const KNOWN_LINES: usize = 1024;
+const LONGEST_KNOWN: usize = 64;
+
+/// A line with numbers, and what was made of it.
+#[derive(Debug, Clone, Copy)]
+struct KnownLine {
+    bytes: [u8; LONGEST_KNOWN],
+    len: u8,
+    volatile: bool,
+    shape: u64,
+}
+
+/// Marks lines. Menus and footers stand on page after page, so what was made of the last lines with numbers is kept.
+#[derive(Debug, Clone)]
+pub struct LineMarker {
+    known: Box<[KnownLine]>,
+}
+
+impl Default for LineMarker {
+    fn default() -> Self {
+        let none = KnownLine { bytes: [0; LONGEST_KNOWN], len: 0, volatile: false, shape: 0 };
+        Self { known: vec![none; KNOWN_LINES].into() }
+    }
+}
+
+impl LineMarker {
+    /// Calls `line` with the mark of each line of `text`, in order. `banners` are the byte ranges of advertisements, sorted.
+    pub fn mark(&mut self, text: &str, banners: &[(u32, u32)], mut line: impl FnMut(LineMark)) {
+        let mut banners = banners.iter().peekable();
+        let mut end_line = |state: LineState, at: usize, end: usize| {
+            while banners.next_if(|b| b.1 as usize <= at).is_some() {}
+            let inside = banners.peek().is_some_and(|b| (b.0 as usize) <= at);
+            line(self.finish(&state, text, at..end, inside));
+        };
+        // Words are read eight bytes at a time.
+        let mut short = [0; 8];
+        let bytes = match text.as_bytes() {
+            bytes if bytes.len() >= short.len() => bytes,
+            bytes => {
+                short[..bytes.len()].copy_from_slice(bytes);
+                &short
+            }
+        };
+        widest(
+            #[inline(always)]
+            |registers| read_lines(registers, bytes, text.len(), &mut end_line),
+        );
+    }
+
+    fn finish(&mut self, state: &LineState, text: &str, line: Range<usize>, banner: bool) -> LineMark {
+        // Running text has its numbers masked and is never noise: no need to look closer.
+        let close = state.look && state.count <= MAX_NOISE_WORDS;
+        let (shape, volatile) =
+            if close { self.masked(state.words, text, line) } else { (state.shape, false) };
+        let flags = (u32::from(volatile) * VOLATILE) | (u32::from(banner) * BANNER);
+        LineMark { shape: ((shape >> 32) as u32 & !(VOLATILE | BANNER)) | flags, words: state.words as u32 }
+    }
+
+    /// As [`masked`], which is not asked twice about the same line.
+    fn masked(&mut self, words: u64, text: &str, line: Range<usize>) -> (u64, bool) {
+        let bytes = text.as_bytes().get(line.clone()).unwrap_or_default();
+        let known = self.known.get_mut(words as usize % KNOWN_LINES);
+        let Some(known) = known.filter(|_| bytes.len() <= LONGEST_KNOWN) else { return masked(text, line) };
+        if known.bytes.get(..usize::from(known.len)) != Some(bytes) {
+            let (shape, volatile) = masked(text, line);
+            *known = KnownLine { bytes: [0; LONGEST_KNOWN], len: bytes.len() as u8, volatile, shape };
+            known.bytes[..bytes.len()].copy_from_slice(bytes);
         }
-    };
-    widest(
-        #[inline(always)]
-        || read_lines(bytes, text.len(), &mut end_line),
-    );
+        (known.shape, known.volatile)
+    }
 }
 
 /// Calls `end_line` with what the words of each line add up to, and where it begins and ends. There are at least eight
@@ -82,14 +132,19 @@ pub fn mark_lines(text: &str, banners: &[(u32, u32)], mut line: impl FnMut(LineM
 /// Where words end is found for many bytes at once, and not word by word: so the processor can read a word while it is
 /// still busy with those before.
 #[inline(always)]
-fn read_lines(bytes: &[u8], len: usize, end_line: &mut impl FnMut(LineState, usize, usize)) {
+fn read_lines(
+    registers: Registers,
+    bytes: &[u8],
+    len: usize,
+    end_line: &mut impl FnMut(LineState, usize, usize),
+) {
     let mut state = LineState::default();
     let (mut word_at, mut line_at) = (0, 0);
     let (parts, tail) = bytes.get(..len).unwrap_or_default().as_chunks::<64>();
     let mut last = [b'\n'; 64];
     last[..tail.len()].copy_from_slice(tail);
     for (part, from) in parts.iter().chain([&last]).zip((0..).step_by(64)) {
-        let mut blanks = blanks(part);
+        let mut blanks = registers.bits(part.map(|byte| byte <= b' '));
         while blanks != 0 {
             let end = from + blanks.trailing_zeros() as usize;
             blanks &= blanks - 1;
@@ -127,12 +182,6 @@ fn read_word(bytes: &[u8], from: usize, end: usize) -> (u64, bool) {
     (hash, digits != 0)
 }
 
-/// One bit for each byte, set where it is a blank or a control character.
-#[inline(always)]
-fn blanks(part: &[u8; 64]) -> u64 {
-    swar::bits(&part.map(|byte| u8::from(byte <= b' ')))
-}
-
 /// The hash of a word with up to eight bytes more, and marks for digits among them.
 #[inline(always)]
 fn eight_bytes(bytes: &[u8], at: usize, end: usize, hash: u64) -> (u64, u64) {
@@ -142,13 +191,6 @@ fn eight_bytes(bytes: &[u8], at: usize, end: usize, hash: u64) -> (u64, u64) {
     let kept = word & swar::first_bytes(end - at);
     let digits = swar::below(kept ^ 0x3030_3030_3030_3030, 10);
     (spread(hash.rotate_left(27) ^ kept), digits)
-}
-
-/// The mark of one line.
-pub fn mark_line(text: &str) -> LineMark {
-    let mut mark = LineMark::default();
-    mark_lines(text, &[], |m| mark = m);
-    mark
 }
 
 #[derive(Default)]
@@ -167,14 +209,6 @@ impl LineState {
         self.words = self.words.wrapping_add(hash);
         self.count += 1;
         self.look |= has_digit | (hash == AGO);
-    }
-
-    fn finish(self, text: &str, line: Range<usize>, banner: bool) -> LineMark {
-        // Running text has its numbers masked and is never noise: no need to look closer.
-        let close = self.look && self.count <= MAX_NOISE_WORDS;
-        let (shape, volatile) = if close { masked(text, line) } else { (self.shape, false) };
-        let flags = (u32::from(volatile) * VOLATILE) | (u32::from(banner) * BANNER);
-        LineMark { shape: ((shape >> 32) as u32 & !(VOLATILE | BANNER)) | flags, words: self.words as u32 }
     }
 }
 
@@ -243,6 +277,13 @@ fn masked(text: &str, line: Range<usize>) -> (u64, bool) {
 mod tests {
     use super::*;
     use crate::dice::Dice;
+
+    /// The mark of one line.
+    fn mark_line(text: &str) -> LineMark {
+        let mut mark = LineMark::default();
+        LineMarker::default().mark(text, &[], |m| mark = m);
+        mark
+    }
 
     fn noise(old: &str, new: &str) -> bool {
         let (a, b) = (mark_line(old), mark_line(new));
@@ -320,10 +361,11 @@ mod tests {
             "ago",
             "exactly8",
         ];
+        let mut marker = LineMarker::default();
         for round in 0..6_000 {
             let text = dice.text(round % 60, &parts);
             let mut marks = Vec::new();
-            mark_lines(&text, &[], |mark| marks.push(mark));
+            marker.mark(&text, &[], |mark| marks.push(mark));
             let lines: Vec<&str> = text.split_terminator('\n').collect();
             assert_eq!(marks.len(), lines.len(), "{text:?}");
             for (mark, line) in marks.iter().zip(lines) {
@@ -345,10 +387,11 @@ mod tests {
     #[test]
     fn lines_in_banners_are_marked() {
         let mut marks = Vec::new();
-        mark_lines("one\ntwo three\nfour", &[(4, 13)], |m| marks.push(m.is_banner()));
+        let mut marker = LineMarker::default();
+        marker.mark("one\ntwo three\nfour", &[(4, 13)], |m| marks.push(m.is_banner()));
         assert_eq!(marks, [false, true, false]);
         let mut count = 0;
-        mark_lines("", &[], |_| count += 1);
+        marker.mark("", &[], |_| count += 1);
         assert_eq!(count, 0);
     }
 }

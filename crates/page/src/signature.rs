@@ -4,12 +4,12 @@
 //! is bounded ([`MAX_LINES`], [`SKETCH_SIZE`], [`crate::structure::KEPT_TAGS`], [`crate::level_order::KEPT_LEVELS`]): a
 //! few kilobytes at most, whatever the page. Digests cover everything, kept or not.
 
-use super::banners;
+use super::banners::{self, PlainTags};
 use super::extract::Extract;
 use super::level_order::{self, LevelMark, LevelTable};
 use super::line_store::Lines;
 use super::link_prints;
-use super::noise::{self, LineMark};
+use super::noise::{LineMark, LineMarker};
 use super::structure::{self, KEPT_TAGS, TagStrings};
 use super::text_code::TextCode;
 use super::tree::Tree;
@@ -95,8 +95,10 @@ pub struct Judger {
     winnower: Winnower,
     minutiae: Vec<u64>,
     bytes: Vec<u8>,
+    plain_tags: PlainTags,
     banner_text: Vec<(u32, u32)>,
     banner_nodes: Vec<(u32, u32)>,
+    line_marker: LineMarker,
     marks: Vec<LineMark>,
 }
 
@@ -114,8 +116,10 @@ impl Judger {
             winnower: Winnower::new(config),
             minutiae: Vec::new(),
             bytes: Vec::new(),
+            plain_tags: PlainTags::default(),
             banner_text: Vec::new(),
             banner_nodes: Vec::new(),
+            line_marker: LineMarker::default(),
             marks: Vec::new(),
         }
     }
@@ -128,15 +132,22 @@ impl Judger {
     /// As [`sign`](Self::sign), `body` being the xxh3 of `source`, for who knows it already.
     pub fn sign_known(&mut self, source: &str, body: u64, page: &Extract, main: Option<&str>) -> Signatures {
         self.tree.build(page);
-        banners::find(source, page, &self.tree, &mut self.banner_text, &mut self.banner_nodes);
+        banners::find(
+            source,
+            page,
+            &self.tree,
+            &mut self.plain_tags,
+            &mut self.banner_text,
+            &mut self.banner_nodes,
+        );
         self.strings.fill(page);
         let structure = structure::digest(page, &self.tree, |_| true, &mut self.bytes);
         let quiet_structure = self.quiet_structure(page, structure);
         self.marks.clear();
-        noise::mark_lines(page.title(), &[], |mark| self.marks.push(mark));
+        self.line_marker.mark(page.title(), &[], |mark| self.marks.push(mark));
         let title = Lines::keep(&self.marks);
         self.marks.clear();
-        noise::mark_lines(&page.text, &self.banner_text, |mark| self.marks.push(mark));
+        self.line_marker.mark(&page.text, &self.banner_text, |mark| self.marks.push(mark));
         self.minutiae.clear();
         self.minutiae.extend_from_slice(self.winnower.minutiae(&page.text));
         let main = main.map(|text| self.main_digest(text));
@@ -181,7 +192,7 @@ impl Judger {
     fn main_digest(&mut self, text: &str) -> u64 {
         let bytes = &mut self.bytes;
         bytes.clear();
-        noise::mark_lines(text, &[], |mark| {
+        self.line_marker.mark(text, &[], |mark| {
             bytes.extend_from_slice(&mark.shape().to_le_bytes());
             let words = if mark.is_volatile() { 0 } else { mark.words };
             bytes.extend_from_slice(&words.to_le_bytes());

@@ -56,28 +56,16 @@ pub(crate) const fn first(marks: u64) -> usize {
     (marks.trailing_zeros() / 8) as usize
 }
 
+/// The lowest `count` bits.
+#[inline(always)]
+pub(crate) const fn first_bits(count: usize) -> u64 {
+    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+}
+
 /// All bits of the first `count` bytes.
 #[inline(always)]
 pub(crate) const fn first_bytes(count: usize) -> u64 {
     if count >= 8 { u64::MAX } else { (1 << (count * 8)) - 1 }
-}
-
-/// Bytes that are zero or one as bits, that of the first byte lowest.
-#[inline(always)]
-pub(crate) fn bits(flags: &[u8; 64]) -> u64 {
-    let (words, _) = flags.as_chunks::<8>();
-    words.iter().rev().fold(0, |bits, word| {
-        // Each flag moves to its place in the uppermost byte.
-        bits << 8 | u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56
-    })
-}
-
-/// Marks digits, exactly.
-#[inline(always)]
-pub(crate) const fn digits(word: u64) -> u64 {
-    let low = word & !HIGH;
-    // Adding what is missing to 128 sets the highest bit of every byte that is at least so large.
-    (low + ONES * (128 - b'0' as u64)) & !(low + ONES * (127 - b'9' as u64)) & !word & HIGH
 }
 
 /// The first `len` bytes of a word, capital letters made small. Other bytes may change too, but none into a small
@@ -165,12 +153,12 @@ mod tests {
             let ascii = word & !HIGH;
             let expected: u64 = ascii.to_le_bytes().iter().map(|&b| u64::from(b) * u64::from(b)).sum();
             assert_eq!(squares(ascii), expected);
-            let expected = bytes.map(|b| if b.is_ascii_digit() { 0x80 } else { 0 });
-            assert_eq!(digits(word), u64::from_le_bytes(expected));
-            assert_eq!(bits(&std::array::from_fn(|at| (word >> at & 1) as u8)), word);
             let front = seed as usize % 10;
             let expected: [u8; 8] = std::array::from_fn(|i| if i < front { 0xff } else { 0 });
             assert_eq!(first_bytes(front), u64::from_le_bytes(expected));
+            let count = seed as usize % 70;
+            assert_eq!(first_bits(count).count_ones() as usize, count.min(64));
+            assert_eq!(first_bits(count).trailing_ones() as usize, count.min(64));
             assert_eq!(needs_decoding(&bytes), bytes.iter().any(|&b| b < 0x20 || b == b'&'));
         }
     }

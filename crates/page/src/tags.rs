@@ -45,7 +45,7 @@ impl TagId {
     }
 
     /// Whether the element starts a line of its own.
-    pub fn is_block(self) -> bool {
+    pub const fn is_block(self) -> bool {
         self.flags() & BLOCK != 0
     }
 
@@ -56,8 +56,8 @@ impl TagId {
     }
 
     #[inline(always)]
-    pub(crate) fn flags(self) -> u8 {
-        FLAGS.get(self.0 as usize).copied().unwrap_or(0)
+    pub(crate) const fn flags(self) -> u8 {
+        if (self.0 as usize) < FLAGS.len() { FLAGS[self.0 as usize] } else { 0 }
     }
 }
 

@@ -140,7 +140,7 @@ impl Tree {
 
     /// Closes what the start of `tag` ends without saying so.
     fn imply_ends(&mut self, tag: TagId, text_at: u32) {
-        let Some(implied) = implied(tag) else {
+        let Some(implied) = IMPLIED.get(tag.0 as usize).copied().flatten() else {
             return;
         };
         let mut found = None;
@@ -205,8 +205,18 @@ struct Implied {
     walls: TagSet,
 }
 
-/// What the start of `tag` ends.
-fn implied(tag: TagId) -> Option<&'static Implied> {
+/// What the start of each known element ends.
+static IMPLIED: [Option<&Implied>; NAMES.len()] = {
+    let mut table = [None; NAMES.len()];
+    let mut tag = 0;
+    while tag < NAMES.len() {
+        table[tag] = implied(TagId(tag as u16));
+        tag += 1;
+    }
+    table
+};
+
+const fn implied(tag: TagId) -> Option<&'static Implied> {
     const fn ends(closes: &[TagId], walls: &[TagId]) -> Implied {
         Implied { closes: TagSet::of(closes), walls: TagSet::of(walls) }
     }

@@ -14,7 +14,7 @@ mod letters;
 mod likeness;
 mod lot;
 
-use choice::Choice;
+use choice::choose;
 use letters::{Letters, keep_wide};
 pub use likeness::Likeness;
 pub(crate) use likeness::common;
@@ -60,9 +60,8 @@ pub struct Winnower {
     wide: Vec<u32>,
     drawer: LotDrawer,
     lots: Vec<u16>,
-    choice: Choice<u16>,
     digests: Vec<u64>,
-    digest_choice: Choice<u64>,
+    places: Vec<u32>,
     chosen: Vec<u64>,
     sorted: Vec<u64>,
 }
@@ -77,9 +76,8 @@ impl Winnower {
             wide: Vec::new(),
             drawer: LotDrawer::default(),
             lots: Vec::new(),
-            choice: Choice::default(),
             digests: Vec::new(),
-            digest_choice: Choice::default(),
+            places: Vec::new(),
             chosen: Vec::new(),
             sorted: Vec::new(),
         }
@@ -112,15 +110,15 @@ impl Winnower {
                     }
                     Runs::Wide(codes, _) => self.drawer.draw(codes, k, number, &mut self.lots),
                 }
-                let places = self.choice.of(&self.lots, w);
-                runs.hash(places.iter().map(|&at| at as usize), xxh3_64, &mut self.chosen);
+                choose(&self.lots, w, &mut self.places);
+                runs.hash(self.places.iter().map(|&at| at as usize), xxh3_64, &mut self.chosen);
                 sort(&mut self.chosen, &mut self.sorted);
             }
             WinnowHash::Md5 => {
                 self.digests.clear();
                 runs.hash(0..length - k + 1, md5_of, &mut self.digests);
-                let places = self.digest_choice.of(&self.digests, w);
-                let digests = places.iter().filter_map(|&at| self.digests.get(at as usize));
+                choose(&self.digests, w, &mut self.places);
+                let digests = self.places.iter().filter_map(|&at| self.digests.get(at as usize));
                 self.chosen.extend(digests.map(|&digest| turned(digest)));
                 self.chosen.sort_unstable();
             }

@@ -28,7 +28,7 @@ impl Letters {
         let small = &mut self.small;
         widest(
             #[inline(always)]
-            || {
+            |_| {
                 for (to, &from) in small.iter_mut().zip(bytes) {
                     let small = from | 0x20;
                     let counts = (small.wrapping_sub(b'a') < 26) | (from.wrapping_sub(b'0') < 10);

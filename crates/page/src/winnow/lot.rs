@@ -34,7 +34,7 @@ impl LotDrawer {
         lots.resize((codes.len() + 1).saturating_sub(k), 0);
         widest(
             #[inline(always)]
-            || {
+            |_| {
                 for (block, part) in lots.chunks_mut(BLOCK).enumerate() {
                     let from = block * BLOCK;
                     let run = codes.get(from..from + part.len() + k - 1).unwrap_or_default();
