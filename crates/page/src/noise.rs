@@ -9,6 +9,7 @@ use super::swar;
 use super::words::{self, NumberKind};
 use lycosa_cpu::{Registers, widest};
 use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A line with more words than this is running text.
 const MAX_NOISE_WORDS: usize = 16;
@@ -66,16 +67,38 @@ struct KnownLine {
     shape: u64,
 }
 
-/// Marks lines. Menus and footers stand on page after page, so what was made of the last lines with numbers is kept.
+/// Marks lines, keeping its buffers. Menus and footers stand on page after page, so what was made of the last lines with
+/// numbers is kept, too.
 #[derive(Debug, Clone)]
 pub struct LineMarker {
+    places: Vec<Places>,
     known: Box<[KnownLine]>,
+}
+
+/// What stands at 64 places of a text: one bit for each, that of the first lowest.
+#[derive(Debug, Clone, Copy)]
+struct Places {
+    /// Blanks and control characters, among them the ends of lines.
+    blanks: u64,
+    line_ends: u64,
+    digits: u64,
+}
+
+impl Places {
+    #[inline(always)]
+    fn of(registers: Registers, bytes: &[u8; 64]) -> Self {
+        Self {
+            blanks: registers.bits(bytes.map(|byte| byte <= b' ')),
+            line_ends: registers.bits(bytes.map(|byte| byte == b'\n')),
+            digits: registers.bits(bytes.map(|byte| byte.wrapping_sub(b'0') < 10)),
+        }
+    }
 }
 
 impl Default for LineMarker {
     fn default() -> Self {
         let none = KnownLine { bytes: [0; LONGEST_KNOWN], len: 0, volatile: false, shape: 0 };
-        Self { known: vec![none; KNOWN_LINES].into() }
+        Self { places: Vec::new(), known: vec![none; KNOWN_LINES].into() }
     }
 }
 
@@ -83,33 +106,111 @@ impl LineMarker {
     /// Calls `line` with the mark of each line of `text`, in order. `banners` are the byte ranges of advertisements, sorted.
     pub fn mark(&mut self, text: &str, banners: &[(u32, u32)], mut line: impl FnMut(LineMark)) {
         let mut banners = banners.iter().peekable();
-        let mut end_line = |state: LineState, at: usize, end: usize| {
+        let mut end_line = |mark: LineMark, at: usize| {
             while banners.next_if(|b| b.1 as usize <= at).is_some() {}
             let inside = banners.peek().is_some_and(|b| (b.0 as usize) <= at);
-            line(self.finish(&state, text, at..end, inside));
-        };
-        // Words are read eight bytes at a time.
-        let mut short = [0; 8];
-        let bytes = match text.as_bytes() {
-            bytes if bytes.len() >= short.len() => bytes,
-            bytes => {
-                short[..bytes.len()].copy_from_slice(bytes);
-                &short
-            }
+            line(LineMark { shape: mark.shape | (u32::from(inside) * BANNER), ..mark });
         };
         widest(
             #[inline(always)]
-            |registers| read_lines(registers, bytes, text.len(), &mut end_line),
+            |registers| self.read_lines(registers, text, &mut end_line),
         );
     }
 
-    fn finish(&mut self, state: &LineState, text: &str, line: Range<usize>, banner: bool) -> LineMark {
-        // Running text has its numbers masked and is never noise: no need to look closer.
+    #[inline(always)]
+    fn read_lines(&mut self, registers: Registers, text: &str, end_line: &mut impl FnMut(LineMark, usize)) {
+        self.find_places(registers, text.as_bytes());
+        let mut line_at = 0;
+        for block in 0..self.places.len() {
+            let mut line_ends = self.places[block].line_ends;
+            while line_ends != 0 {
+                let end = 64 * block + line_ends.trailing_zeros() as usize;
+                line_ends &= line_ends - 1;
+                // Behind the last line there is one only if something stands in it.
+                if line_at < text.len() {
+                    end_line(self.mark_line(text, line_at..end), line_at);
+                }
+                line_at = end + 1;
+            }
+        }
+    }
+
+    /// Says of every place what stands there; the text ends as a line does.
+    #[inline(always)]
+    fn find_places(&mut self, registers: Registers, bytes: &[u8]) {
+        let (blocks, tail) = bytes.as_chunks::<64>();
+        let mut last = [b'a'; 64];
+        last[..tail.len()].copy_from_slice(tail);
+        last[tail.len()] = b'\n';
+        self.places.clear();
+        self.places.reserve(blocks.len() + 1);
+        for block in blocks {
+            self.places.push(Places::of(registers, block));
+        }
+        self.places.push(Places::of(registers, &last));
+    }
+
+    #[inline(always)]
+    fn mark_line(&mut self, text: &str, line: Range<usize>) -> LineMark {
+        let (blanks, has_digits) = self.look_at(line.clone());
+        if blanks > MAX_NOISE_WORDS && !has_digits {
+            // Nothing is to be masked in running text without numbers, and it is never noise.
+            let hash = xxh3_64(text.as_bytes().get(line).unwrap_or_default());
+            return LineMark { shape: (hash >> 32) as u32 & !(VOLATILE | BANNER), words: hash as u32 };
+        }
+        let state = self.read_words(text.as_bytes(), line.clone());
+        // Of running text it is enough that its numbers are masked.
         let close = state.look && state.count <= MAX_NOISE_WORDS;
         let (shape, volatile) =
             if close { self.masked(state.words, text, line) } else { (state.shape, false) };
-        let flags = (u32::from(volatile) * VOLATILE) | (u32::from(banner) * BANNER);
-        LineMark { shape: ((shape >> 32) as u32 & !(VOLATILE | BANNER)) | flags, words: state.words as u32 }
+        let shape = (shape >> 32) as u32 & !(VOLATILE | BANNER);
+        LineMark { shape: shape | (u32::from(volatile) * VOLATILE), words: state.words as u32 }
+    }
+
+    /// How many words a line has, nearly, and whether there are digits.
+    #[inline(always)]
+    fn look_at(&self, line: Range<usize>) -> (usize, bool) {
+        let (first, last) = (line.start / 64, line.end / 64);
+        let (mut blanks, mut digits) = (0, 0);
+        for (block, places) in (first..).zip(self.places.get(first..=last).unwrap_or_default()) {
+            let from = if block == first { u64::MAX << (line.start % 64) } else { u64::MAX };
+            let inside = if block == last { from & swar::first_bits(line.end % 64 + 1) } else { from };
+            blanks += (places.blanks & inside).count_ones();
+            digits |= places.digits & inside;
+        }
+        (blanks as usize, digits != 0)
+    }
+
+    /// What the words of a line add up to.
+    #[inline(always)]
+    fn read_words(&self, bytes: &[u8], line: Range<usize>) -> LineState {
+        // Words are read eight bytes at a time.
+        let mut short = [0; 8];
+        let bytes = if bytes.len() < short.len() {
+            short[..bytes.len()].copy_from_slice(bytes);
+            &short
+        } else {
+            bytes
+        };
+        let mut state = LineState::default();
+        let mut word_at = line.start;
+        let mut first = u64::MAX << (line.start % 64);
+        for block in line.start / 64..=line.end / 64 {
+            let mut blanks = self.places[block].blanks & std::mem::replace(&mut first, u64::MAX);
+            while blanks != 0 {
+                let end = 64 * block + blanks.trailing_zeros() as usize;
+                blanks &= blanks - 1;
+                if end > word_at {
+                    let (hash, has_digit) = read_word(bytes, word_at, end);
+                    state.add(hash, has_digit);
+                }
+                word_at = end + 1;
+                if end == line.end {
+                    return state;
+                }
+            }
+        }
+        state
     }
 
     /// As [`masked`], which is not asked twice about the same line.
@@ -123,47 +224,6 @@ impl LineMarker {
             known.bytes[..bytes.len()].copy_from_slice(bytes);
         }
         (known.shape, known.volatile)
-    }
-}
-
-/// Calls `end_line` with what the words of each line add up to, and where it begins and ends. There are at least eight
-/// bytes, of which the first `len` are the text.
-///
-/// Where words end is found for many bytes at once, and not word by word: so the processor can read a word while it is
-/// still busy with those before.
-#[inline(always)]
-fn read_lines(
-    registers: Registers,
-    bytes: &[u8],
-    len: usize,
-    end_line: &mut impl FnMut(LineState, usize, usize),
-) {
-    let mut state = LineState::default();
-    let (mut word_at, mut line_at) = (0, 0);
-    let (parts, tail) = bytes.get(..len).unwrap_or_default().as_chunks::<64>();
-    let mut last = [b'\n'; 64];
-    last[..tail.len()].copy_from_slice(tail);
-    for (part, from) in parts.iter().chain([&last]).zip((0..).step_by(64)) {
-        let mut blanks = registers.bits(part.map(|byte| byte <= b' '));
-        while blanks != 0 {
-            let end = from + blanks.trailing_zeros() as usize;
-            blanks &= blanks - 1;
-            if end > word_at {
-                let (hash, has_digit) = read_word(bytes, word_at, end);
-                state.add(hash, has_digit);
-            }
-            word_at = end + 1;
-            if part[end % 64] == b'\n' {
-                // Behind the last byte there is a line only if something stands in it.
-                if end < len || line_at < len {
-                    end_line(std::mem::take(&mut state), line_at, end);
-                }
-                if end == len {
-                    return;
-                }
-                line_at = word_at;
-            }
-        }
     }
 }
 

@@ -14,7 +14,7 @@ mod letters;
 mod likeness;
 mod lot;
 
-use choice::choose;
+use choice::Choice;
 use letters::{Letters, keep_wide};
 pub use likeness::Likeness;
 pub(crate) use likeness::common;
@@ -61,7 +61,7 @@ pub struct Winnower {
     drawer: LotDrawer,
     lots: Vec<u16>,
     digests: Vec<u64>,
-    places: Vec<u32>,
+    choice: Choice,
     chosen: Vec<u64>,
     sorted: Vec<u64>,
 }
@@ -77,7 +77,7 @@ impl Winnower {
             drawer: LotDrawer::default(),
             lots: Vec::new(),
             digests: Vec::new(),
-            places: Vec::new(),
+            choice: Choice::default(),
             chosen: Vec::new(),
             sorted: Vec::new(),
         }
@@ -110,15 +110,15 @@ impl Winnower {
                     }
                     Runs::Wide(codes, _) => self.drawer.draw(codes, k, number, &mut self.lots),
                 }
-                choose(&self.lots, w, &mut self.places);
-                runs.hash(self.places.iter().map(|&at| at as usize), xxh3_64, &mut self.chosen);
+                let places = self.choice.of(&self.lots, w);
+                runs.hash(places.iter().map(|&at| at as usize), xxh3_64, &mut self.chosen);
                 sort(&mut self.chosen, &mut self.sorted);
             }
             WinnowHash::Md5 => {
                 self.digests.clear();
                 runs.hash(0..length - k + 1, md5_of, &mut self.digests);
-                choose(&self.digests, w, &mut self.places);
-                let digests = self.places.iter().filter_map(|&at| self.digests.get(at as usize));
+                let places = self.choice.of(&self.digests, w);
+                let digests = places.iter().filter_map(|&at| self.digests.get(at as usize));
                 self.chosen.extend(digests.map(|&digest| turned(digest)));
                 self.chosen.sort_unstable();
             }

@@ -5,13 +5,14 @@
 
 use crate::swar::first_bits;
 use lycosa_cpu::{Registers, widest};
-use std::ops::Range;
+use std::hint::select_unpredictable;
+use std::ops::BitOr;
 
 /// Lots looked at together.
 const BLOCK: usize = 64;
 
 /// What can be chosen by.
-pub(super) trait Lot: Copy + Ord {
+pub(super) trait Lot: Copy + Ord + Default + BitOr<Output = Self> {
     const LARGEST: Self;
 }
 
@@ -23,76 +24,144 @@ impl Lot for u64 {
     const LARGEST: Self = Self::MAX;
 }
 
-/// The places that windows of `w` lots choose, in order.
-pub(super) fn choose<L: Lot>(lots: &[L], w: usize, chosen: &mut Vec<u32>) {
-    chosen.clear();
-    let w = w.min(lots.len());
-    if w == 0 {
-        return;
+/// Chooses, keeping its buffers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Choice {
+    places: Vec<u32>,
+    behind: Vec<u32>,
+}
+
+impl Choice {
+    /// The places that windows of `w` lots choose, in order.
+    pub fn of<L: Lot>(&mut self, lots: &[L], w: usize) -> &[u32] {
+        self.places.clear();
+        self.behind.clear();
+        let w = w.min(lots.len());
+        if w > 0 {
+            widest(
+                #[inline(always)]
+                |registers| self.choose(&Windows::new(registers, lots, w)),
+            );
+        }
+        &self.places
     }
-    widest(
-        #[inline(always)]
-        |registers| {
-            let mut next = last_smallest(registers, lots, 0, w);
-            while let Some(at) = next {
-                chosen.push(at as u32);
-                // Places that a window holds together with this one.
-                let near = at + 1..lots.len().min(at + w);
-                next = lots.get(at).and_then(|&lot| first_as_small(registers, lots, near, lot));
-                if next.is_none() && at + w < lots.len() {
-                    next = last_smallest(registers, lots, at + 1, w);
-                }
+
+    /// Where to go next is known late, so the processor is given two ways to go at once, one through each half. The first
+    /// ends where the second began, which is chosen on both.
+    #[inline(always)]
+    fn choose<L: Lot>(&mut self, windows: &Windows<'_, L>) {
+        let middle = windows.choose_from((windows.lots.len() / 2).min(windows.lots.len() - windows.w));
+        let (mut front, mut back) = (Some(windows.choose_from(0)), Some(middle));
+        while let (Some(here), Some(there)) = (front, back)
+            && here != middle
+        {
+            self.places.push(here as u32);
+            self.behind.push(there as u32);
+            front = windows.next(here);
+            back = windows.next(there);
+        }
+        while let Some(here) = front
+            && here != middle
+        {
+            self.places.push(here as u32);
+            front = windows.next(here);
+        }
+        while let Some(there) = back {
+            self.behind.push(there as u32);
+            back = windows.next(there);
+        }
+        self.places.extend_from_slice(&self.behind);
+    }
+}
+
+/// Windows over some lots, of which there are as many as a window holds, or more.
+struct Windows<'a, L> {
+    registers: Registers,
+    lots: &'a [L],
+    w: usize,
+    /// What hides the lots of a block that are beyond a window.
+    beyond: [L; BLOCK],
+}
+
+impl<'a, L: Lot> Windows<'a, L> {
+    #[inline(always)]
+    fn new(registers: Registers, lots: &'a [L], w: usize) -> Self {
+        let beyond = std::array::from_fn(|at| if at < w { L::default() } else { L::LARGEST });
+        Self { registers, lots, w, beyond }
+    }
+
+    /// The place chosen after another.
+    #[inline(always)]
+    fn next(&self, at: usize) -> Option<usize> {
+        let lot = *self.lots.get(at)?;
+        if self.w <= BLOCK
+            && let Some(block) = self.lots.get(at + 1..).and_then(<[L]>::first_chunk)
+        {
+            // Both answers are found: nobody could predict which will be needed.
+            let as_small = self.as_small(block, lot) & first_bits(self.w - 1);
+            let last_smallest = self.last_smallest(block).1;
+            return Some(at + 1 + select_unpredictable(as_small != 0, first_bit(as_small), last_smallest));
+        }
+        // Places that a window holds together with this one.
+        let near = self.lots.len().min(at + self.w);
+        let mut from = at + 1;
+        while from < near {
+            let as_small = self.as_small(&self.block(from), lot) & first_bits(near - from);
+            if as_small != 0 {
+                return Some(from + first_bit(as_small));
             }
-        },
-    );
-}
-
-/// The first of these places whose lot is as small as another.
-#[inline(always)]
-fn first_as_small<L: Lot>(registers: Registers, lots: &[L], near: Range<usize>, lot: L) -> Option<usize> {
-    let mut from = near.start;
-    while from < near.end {
-        let block = block(lots, from);
-        let marks = registers.bits(std::array::from_fn(|at| block[at] <= lot)) & first_bits(near.end - from);
-        if marks != 0 {
-            return Some(from + marks.trailing_zeros() as usize);
+            from += BLOCK;
         }
-        from += BLOCK;
+        (at + self.w < self.lots.len()).then(|| self.choose_from(at + 1))
     }
-    None
-}
 
-/// The last of the places with the smallest of `w` lots, all of which there are.
-#[inline(always)]
-fn last_smallest<L: Lot>(registers: Registers, lots: &[L], from: usize, w: usize) -> Option<usize> {
-    let (mut place, mut smallest) = (None, L::LARGEST);
-    let mut passed = 0;
-    while passed < w {
-        let block = block(lots, from + passed);
-        let inside = (w - passed).min(BLOCK);
-        // Counted in numbers as narrow as lots, of which a register holds as many.
-        let inner: [L; BLOCK] =
-            std::array::from_fn(|at| if (at as u16) < inside as u16 { block[at] } else { L::LARGEST });
-        let least = inner.into_iter().fold(L::LARGEST, L::min);
-        if least <= smallest {
-            let marks = registers.bits(std::array::from_fn(|at| block[at] == least)) & first_bits(inside);
-            place = marks.checked_ilog2().map(|last| from + passed + last as usize);
-            smallest = least;
+    /// The place that the window at `from` chooses.
+    #[inline(always)]
+    fn choose_from(&self, from: usize) -> usize {
+        let (mut smallest, mut place) = self.last_smallest(&self.block(from));
+        let mut passed = BLOCK;
+        while passed < self.w {
+            // The last block ends with the window; what it holds twice does no harm.
+            passed = passed.min(self.w - BLOCK);
+            let (least, at) = self.last_smallest(&self.block(from + passed));
+            if least <= smallest {
+                (smallest, place) = (least, passed + at);
+            }
+            passed += BLOCK;
         }
-        passed += BLOCK;
+        from + place
     }
-    place
+
+    /// Marks lots of a block that are as small as another.
+    #[inline(always)]
+    fn as_small(&self, block: &[L; BLOCK], lot: L) -> u64 {
+        self.registers.bits(std::array::from_fn(|at| block[at] <= lot))
+    }
+
+    /// The smallest lot of a block, as far as a window reaches, and the last place where it stands.
+    #[inline(always)]
+    fn last_smallest(&self, block: &[L; BLOCK]) -> (L, usize) {
+        let block: [L; BLOCK] = std::array::from_fn(|at| block[at] | self.beyond[at]);
+        let least = block.into_iter().fold(L::LARGEST, L::min);
+        let marks = self.registers.bits(std::array::from_fn(|at| block[at] == least)) & first_bits(self.w);
+        (least, marks.checked_ilog2().unwrap_or(0) as usize)
+    }
+
+    /// The lots from `from` on, filled up with the largest.
+    #[inline(always)]
+    fn block(&self, from: usize) -> [L; BLOCK] {
+        let lots = self.lots.get(from..).unwrap_or_default();
+        lots.first_chunk().copied().unwrap_or_else(|| {
+            let mut filled = [L::LARGEST; BLOCK];
+            filled.iter_mut().zip(lots).for_each(|(to, &lot)| *to = lot);
+            filled
+        })
+    }
 }
 
-/// The lots from `from` on, filled up with the largest.
 #[inline(always)]
-fn block<L: Lot>(lots: &[L], from: usize) -> [L; BLOCK] {
-    let lots = lots.get(from..).unwrap_or_default();
-    lots.first_chunk().copied().unwrap_or_else(|| {
-        let mut filled = [L::LARGEST; BLOCK];
-        filled.iter_mut().zip(lots).for_each(|(to, &lot)| *to = lot);
-        filled
-    })
+fn first_bit(bits: u64) -> usize {
+    bits.trailing_zeros() as usize
 }
 
 /// The definition, word for word.
@@ -124,12 +193,10 @@ mod tests {
             w in prop_oneof![1usize..70, 1usize..=1024],
         ) {
             let expected: Vec<u32> = plainly(&lots, w).into_iter().map(|at| at as u32).collect();
-            let mut chosen = Vec::new();
-            choose(&lots, w, &mut chosen);
-            prop_assert_eq!(&chosen, &expected);
+            let mut choice = Choice::default();
+            prop_assert_eq!(choice.of(&lots, w), &expected);
             let wide: Vec<u64> = lots.iter().map(|&lot| u64::from(lot) << 40).collect();
-            choose(&wide, w, &mut chosen);
-            prop_assert_eq!(chosen, expected);
+            prop_assert_eq!(choice.of(&wide, w), &expected);
         }
     }
 }
