@@ -52,17 +52,20 @@ impl Default for PlainTags {
 }
 
 impl PlainTags {
-    /// Where a tag is remembered, told by what stands behind `<div cla`, up to its end.
+    /// Where a tag is remembered, told by its first 24 bytes.
     #[inline(always)]
     fn place(tail: &[u8]) -> usize {
-        let word = |at| {
+        let (mut sum, mut at) = (0u64, 0);
+        while at < 24 {
             let word = swar::load(tail, at).unwrap_or(0);
             let end = swar::equal(word, b'>');
-            (word & swar::first_bytes(swar::first(end)), end != 0)
-        };
-        let (first, ended) = word(8);
-        let second = if ended { 0 } else { word(16).0 };
-        (((first ^ second.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 56) as usize
+            sum = sum.rotate_left(29) ^ (word & swar::first_bytes(swar::first(end)));
+            if end != 0 {
+                break;
+            }
+            at += 8;
+        }
+        (sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
     }
 
     #[inline(always)]
@@ -269,6 +272,29 @@ mod tests {
         assert!(named > 10_000);
         assert!(!may_name_banner(b"<div class=\"header table-head\">"));
         assert!(may_name_banner(b"<div title=\"a > b\" class=\"x\">") && may_name_banner(b"<div class='x'>"));
+    }
+
+    #[test]
+    fn plain_tags_are_known_again_and_no_others() {
+        let mut plain = PlainTags::default();
+        let tags = [
+            "<div class=\"a\">",
+            "<div class=\"much longer than that\">",
+            "<div class=\"much longer than this\">",
+            "<p id=x>",
+            "<li class=x>",
+            "<td>",
+        ];
+        for tag in tags {
+            let [one, other] =
+                ["text of one page", "<b>and that of another"].map(|text| format!("{tag}{text}"));
+            assert!(!plain.holds(one.as_bytes()), "{tag}");
+            plain.add(one.as_bytes());
+            assert!(plain.holds(one.as_bytes()) && plain.holds(other.as_bytes()), "{tag}");
+        }
+        // Broken off, a tag says nothing about one that goes on.
+        plain.add(b"<div class=\"x");
+        assert!(!plain.holds(b"<div class=\"x ad\">") && !plain.holds(b"<div class=\"x"));
     }
 
     #[test]

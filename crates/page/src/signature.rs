@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Version of the record, its first byte in storage: records of another version cannot be compared.
-pub const SIGNATURES_VERSION: u8 = 3;
+pub const SIGNATURES_VERSION: u8 = 4;
 /// Lines whose marks are kept: the first and the last half of this number; those between are summed up.
 pub const MAX_LINES: usize = 1024;
 /// Smallest minutiae that are kept to tell how much changed.
