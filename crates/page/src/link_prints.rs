@@ -158,9 +158,9 @@ mod tests {
     #[test]
     fn tokens_do_not_count() {
         let print = |href: &str| {
-            let arena = ["", href, "?t=1#9999"].map(|part| format!("/x{part}")).concat();
-            let start = 4;
-            widest(|registers| address(registers, &arena, Span::new(start, start + href.len())))
+            // What stands around it in the arena does not count.
+            let arena = format!("/x#1{href}?t=1#9999");
+            widest(|registers| address(registers, &arena, Span::new(4, 4 + href.len())))
         };
         let same = |a, b| print(a) == print(b);
         assert!(same("/a?x=1&sid=9812", "/a?x=1&sid=77"));
