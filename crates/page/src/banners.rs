@@ -211,10 +211,16 @@ fn may_name_banner(tail: &[u8]) -> bool {
     true
 }
 
-/// A cheap look at the tag before its attributes are taken apart: does it hold `ad`, `spons`, `banner` … at all?
+/// A cheap look at the tag before its attributes are taken apart: does it hold `ad`, `spons`, `banner` … at all? One that may go
+/// on, because its `>` may stand inside quotes, is worth it always.
 fn worth_reading(tag: &[u8]) -> bool {
-    tag.len() > 10
-        && tag.windows(2).any(|pair| matches!(pair, b"ad" | b"Ad" | b"AD" | b"po" | b"nn" | b"bo" | b"ck"))
+    let is_odd = |quote: u8| tag.iter().filter(|&&byte| byte == quote).count() % 2 == 1;
+    is_odd(b'"')
+        || is_odd(b'\'')
+        || tag.len() > 10
+            && tag
+                .windows(2)
+                .any(|pair| matches!(pair, b"ad" | b"Ad" | b"AD" | b"po" | b"nn" | b"bo" | b"ck"))
 }
 
 fn names_banner(value: &str, small: bool) -> bool {
@@ -301,6 +307,10 @@ mod tests {
     fn advertisements_are_found() {
         let html = "<p>a</p><div class='ad banner' id=ad-3>buy <b>this</b></div><p class=lead>b</p><div id=top_ads>c</div>";
         assert_eq!(banners(html), ["buy this", "c"]);
+        assert_eq!(
+            banners("<div title=\"a > b\" class=ad>x</div><div title='a > b' class='ad'>y</div>"),
+            ["x", "y"]
+        );
         assert_eq!(
             banners("<div class='add-on header'>x</div><div class=advance>y</div><div class=shadow>z"),
             [""; 0]
