@@ -1,8 +1,9 @@
-//! The one thread that owns the frontier. It takes in finished visits, hands out leases, and decides when to commit and
-//! when the crawl is over. It never waits for a disk or a server.
+//! The one owner of the frontier. It takes in finished visits, hands out leases, and decides when to commit and when the
+//! crawl is over. It never waits for a server or a commit. Threads take turns at it ([`desk`]).
 
 mod commits;
 mod crossing;
+mod desk;
 mod handout;
 mod intake;
 mod locator;
@@ -16,6 +17,7 @@ mod placing;
 mod prints;
 mod progress;
 mod routing;
+mod turns;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -32,7 +34,7 @@ use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::store::HostSlot;
 use lycosa_frontier::{Frontier, Lease, Store};
 use lycosa_page::MirrorDetector;
-use lycosa_types::{CanonUrl, PartitionId, UrlKey};
+use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlKey};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -46,12 +48,15 @@ use crate::prospects::Prospects;
 use crate::refresher::Refresher;
 use crate::totals::{Progress, Totals};
 use crate::worker::Finished;
+pub use desk::{Desk, Visitor};
 pub use locator::{Addresses, Locator};
 use member::Member;
 pub(crate) use member::is_supported;
 pub use opener::Opener;
 use progress::Rate;
 
+/// Longest sleep of the bookkeeper's own thread.
+const MAX_SLEEP: Duration = Duration::from_millis(50);
 /// How long visits under way may take once the crawl is told to stop.
 const STOP_GRACE: Duration = Duration::from_secs(10);
 /// How long a node that is told to stop waits for others to take its partitions.
@@ -63,13 +68,18 @@ pub const MARK_CLEAN: &str = "clean-stop";
 /// When the refresh under way began; empty if none is.
 pub const MARK_SWEEP: &str = "sweep";
 
-/// What reaches the bookkeeper.
+/// What a worker brings.
+#[derive(Debug)]
+pub struct Results {
+    worker: usize,
+    batch: Vec<Finished>,
+}
+
+/// What reaches the bookkeeper's own thread.
 #[derive(Debug)]
 pub enum Event {
-    Finished {
-        worker: usize,
-        batch: Vec<Finished>,
-    },
+    /// Somebody else was at the books and came upon what is for this thread.
+    Wanted,
     Committed {
         epoch: u64,
         archived_bytes: u64,
@@ -133,7 +143,7 @@ pub struct Bookkeeper {
     /// Recognises hosts that repeat another one; none if that is not wanted.
     mirrors: Option<MirrorDetector>,
     workers: Vec<WorkerSlot>,
-    events: Receiver<Event>,
+    results: Receiver<Results>,
     batches: SyncSender<Batch>,
     /// Pages on lease.
     leased: HashSet<UrlKey>,
@@ -154,6 +164,12 @@ pub struct Bookkeeper {
     rate: Rate,
     current: String,
     stop: Arc<AtomicBool>,
+    /// Why the crawl ends, and since when.
+    stopping: Option<(Stop, Instant)>,
+    /// What went wrong while a worker was at the books.
+    failed: Option<CommitError>,
+    /// When its own thread looks again.
+    looks_at: UnixMs,
     /// Its place in a cluster; none on one machine.
     member: Option<Member>,
 }
@@ -172,7 +188,7 @@ pub struct Parts {
     pub relevant_from: f32,
     pub skip_mirrors: bool,
     pub workers: Vec<UnboundedSender<Vec<Lease>>>,
-    pub events: Receiver<Event>,
+    pub results: Receiver<Results>,
     pub batches: SyncSender<Batch>,
     pub totals: Totals,
     pub progress: Arc<Mutex<Progress>>,
@@ -212,7 +228,7 @@ impl Bookkeeper {
             relevant_from: parts.relevant_from,
             mirrors: parts.skip_mirrors.then(MirrorDetector::default),
             workers: parts.workers.into_iter().map(slot).collect(),
-            events: parts.events,
+            results: parts.results,
             batches: parts.batches,
             leased: HashSet::default(),
             held: HashMap::default(),
@@ -236,43 +252,77 @@ impl Bookkeeper {
             last_progress: now,
             current: String::new(),
             stop: parts.stop,
+            stopping: None,
+            failed: None,
+            looks_at: UnixMs(0),
             member: parts.node.map(Member::new),
         }
     }
 
-    /// Runs the crawl to its end. Everything that ended is committed when this returns without an error.
-    pub fn run(mut self) -> Result<(Stop, Totals), CommitError> {
-        let mut stopping: Option<(Stop, Instant)> = None;
-        loop {
-            let now = clock::now();
-            self.tend_partitions(now)?;
-            self.cross_over(stopping.map(|(reason, _)| reason), now)?;
-            if stopping.is_none() {
-                if let Some(reason) = self.reason_to_stop() {
-                    stopping = Some((reason, Instant::now()));
-                    self.start_leaving();
-                } else {
-                    if self.member.is_none() {
-                        self.look_for_mail(self.is_over())?;
-                    }
-                    self.hand_out(now)?;
-                }
-            }
-            self.commit_if_due()?;
-            self.show_progress(stopping.is_some());
-            if stopping.is_none() && self.is_over() {
-                stopping = Some((Stop::Exhausted, Instant::now()));
-            }
-            if let Some((reason, since)) = stopping {
-                let idle = self.frontier.counts().leased == 0;
-                let grace = if self.member.is_some() { LEAVE_GRACE } else { STOP_GRACE };
-                if (idle && self.has_left(reason, since)) || since.elapsed() > grace {
-                    self.finish(reason)?;
-                    return Ok((reason, self.totals));
-                }
-            }
-            self.receive(stopping.is_some())?;
+    /// Takes in what workers brought and hands out leases, on whatever thread. True if its own thread must look.
+    fn serve_workers(&mut self) -> bool {
+        if self.failed.is_none() {
+            self.failed = self.take_in_and_hand_out().err();
         }
+        self.failed.is_some() || self.frontier.counts().leased == 0 || self.next_lease() < self.looks_at
+    }
+
+    fn take_in_and_hand_out(&mut self) -> Result<(), CommitError> {
+        self.take_results()?;
+        if self.stopping.is_none() && self.reason_to_stop().is_none() {
+            self.hand_out(clock::now())?;
+        }
+        self.commit_if_due()
+    }
+
+    /// One turn of the bookkeeper's own thread; tells why the crawl is to be finished, when it is.
+    fn turn(&mut self) -> Result<Option<Stop>, CommitError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        self.take_results()?;
+        let now = clock::now();
+        self.tend_partitions(now)?;
+        self.cross_over(self.stopping.map(|(reason, _)| reason), now)?;
+        if self.stopping.is_none() {
+            if let Some(reason) = self.reason_to_stop() {
+                self.stopping = Some((reason, Instant::now()));
+                self.start_leaving();
+            } else {
+                if self.member.is_none() {
+                    self.look_for_mail(self.is_over())?;
+                }
+                self.hand_out(now)?;
+            }
+        }
+        self.commit_if_due()?;
+        self.show_progress(self.stopping.is_some());
+        if self.stopping.is_none() && self.is_over() {
+            self.stopping = Some((Stop::Exhausted, Instant::now()));
+        }
+        Ok(self.end())
+    }
+
+    /// Why the crawl ends, once nothing is left to be waited for.
+    fn end(&self) -> Option<Stop> {
+        let (reason, since) = self.stopping?;
+        let idle = self.frontier.counts().leased == 0;
+        let grace = if self.member.is_some() { LEAVE_GRACE } else { STOP_GRACE };
+        ((idle && self.has_left(reason, since)) || since.elapsed() > grace).then_some(reason)
+    }
+
+    /// How long its own thread may sleep if nothing happens.
+    fn sleep(&mut self) -> Duration {
+        let now = clock::now();
+        let sleep = MAX_SLEEP.min(Duration::from_millis(self.next_lease().since_ms(now)));
+        self.looks_at = UnixMs(now.0 + sleep.as_millis() as u64);
+        sleep
+    }
+
+    /// When a lease can be handed out next, as far as that is a matter of time.
+    fn next_lease(&self) -> UnixMs {
+        let due = if self.stopping.is_none() && self.may_lease() { self.frontier.next_due() } else { None };
+        due.unwrap_or(UnixMs(u64::MAX))
     }
 
     fn is_over(&self) -> bool {

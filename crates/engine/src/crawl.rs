@@ -7,7 +7,7 @@ pub(crate) use member::own_archive;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -23,7 +23,8 @@ use lycosa_graph::{EdgeLog, EdgeLogError};
 use lycosa_types::{CanonUrl, UnixMs, UrlKey};
 
 use crate::bookkeeper::{
-    Bookkeeper, Event, Locator, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, NodeParts, Opener, Parts, Stop,
+    Bookkeeper, Desk, Event, Locator, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, NodeParts, Opener, Parts, Stop,
+    Visitor,
 };
 use crate::cluster::Seat;
 use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
@@ -261,16 +262,12 @@ impl Crawl {
         };
         let central = config.archive.enabled && !config.archive.central.is_empty();
         let (membership, tell) = seat.map(|seat| seat.attend(events_in.clone(), central)).unzip();
-        for number in 0..config.workers() {
+        let (results, results_out) = channel();
+        let mut inboxes = Vec::new();
+        for _ in 0..config.workers() {
             let (leases, inbox) = tokio::sync::mpsc::unbounded_channel();
             workers.push(leases);
-            let (context, shared, events) = (Arc::clone(&context), Arc::clone(&shared), events_in.clone());
-            let node = node.clone();
-            threads.push(spawn(&layout, format!("worker-{number}"), move || {
-                if let Err(error) = worker::run(number, context, shared, node, inbox, events) {
-                    tracing::error!(%error, number, "a worker could not start");
-                }
-            })?);
+            inboxes.push(inbox);
         }
         let follower = match config.index.during_crawl && config.archive.enabled {
             true => Some(Follower::start(&layout, &config, Arc::clone(&store))?),
@@ -287,7 +284,6 @@ impl Crawl {
         threads.push(spawn(&layout, "committer".to_owned(), move || {
             committer.run(&batches_out, &commit_events)
         })?);
-        drop(events_in);
         let bookkeeper = Bookkeeper::new(Parts {
             frontier,
             prospects,
@@ -301,14 +297,30 @@ impl Crawl {
             relevant_from: config.focus.relevant_from,
             skip_mirrors: config.judging.skip_mirrors,
             workers,
-            events: events_out,
+            results: results_out,
             batches,
             totals,
             progress: Arc::clone(&handle.progress),
             stop: Arc::clone(&handle.stop),
             node: parts,
         });
-        let (stop, totals) = bookkeeper.run()?;
+        let desk = Arc::new(Desk::new(bookkeeper));
+        for (worker, inbox) in inboxes.into_iter().enumerate() {
+            let visitor = Visitor {
+                worker,
+                desk: Arc::clone(&desk),
+                results: results.clone(),
+                events: events_in.clone(),
+            };
+            let (context, shared, node) = (Arc::clone(&context), Arc::clone(&shared), node.clone());
+            threads.push(spawn(&layout, format!("worker-{worker}"), move || {
+                if let Err(error) = worker::run(context, shared, node, inbox, visitor) {
+                    tracing::error!(%error, worker, "a worker could not start");
+                }
+            })?);
+        }
+        drop(events_in);
+        let (stop, totals) = desk.run(&events_out)?;
         for thread in threads {
             if thread.join().is_err() {
                 tracing::error!("a thread ended by a panic");

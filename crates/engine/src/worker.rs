@@ -4,7 +4,6 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use lycosa_archive::EncodedVisit;
 use lycosa_cluster::NodeHandle;
@@ -17,7 +16,7 @@ use std::net::IpAddr;
 use tokio::runtime::LocalOptions;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::bookkeeper::Event;
+use crate::bookkeeper::Visitor;
 use crate::clock;
 use crate::judge::{Earlier, Judge, JudgeContext, Judged};
 use crate::lane::Lane;
@@ -60,17 +59,15 @@ pub enum Finished {
 
 /// Runs a worker until the bookkeeper hangs up and everything it was given is done.
 pub fn run(
-    number: usize,
     context: Arc<JudgeContext>,
     shared: Arc<Shared>,
     node: Option<NodeHandle>,
     leases: UnboundedReceiver<Vec<Lease>>,
-    events: Sender<Event>,
+    desk: Visitor,
 ) -> std::io::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
     let worker = Rc::new(Worker {
-        number,
         node,
         fetcher: Fetcher::new(shared, context.config.fetch_options()),
         judge: RefCell::new(Judge::new(Arc::clone(&context))),
@@ -79,14 +76,13 @@ pub fn run(
         outbox: RefCell::new(Vec::with_capacity(OUTBOX)),
         flushing: Cell::new(false),
         flusher: Lane::default(),
-        events,
+        desk,
     });
     runtime.block_on(worker.serve(leases));
     Ok(())
 }
 
 struct Worker {
-    number: usize,
     /// Says whether pages may be requested, in a cluster.
     node: Option<NodeHandle>,
     context: Arc<JudgeContext>,
@@ -98,7 +94,7 @@ struct Worker {
     /// The flusher was told.
     flushing: Cell<bool>,
     flusher: Lane<()>,
-    events: Sender<Event>,
+    desk: Visitor,
 }
 
 impl Worker {
@@ -239,8 +235,7 @@ impl Worker {
     fn flush(&self) {
         let batch = std::mem::replace(&mut *self.outbox.borrow_mut(), Vec::with_capacity(OUTBOX));
         if !batch.is_empty() {
-            // The bookkeeper is gone only when the crawl is over.
-            let _ = self.events.send(Event::Finished { worker: self.number, batch });
+            self.desk.bring(batch);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! When to commit, and the last commit of a run.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::TrySendError;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use lycosa_frontier::StoreError;
@@ -11,6 +11,7 @@ use lycosa_types::PartitionId;
 use super::{Bookkeeper, Event, MARK_CLEAN, MARK_SWEEP, MARK_TOTALS, Stop};
 use crate::cluster::aside::{Aside, MARK_ASIDE};
 use crate::committer::{Batch, CommitError};
+use crate::totals::Totals;
 
 /// A commit is started at least this often while there is something to commit.
 const COMMIT_EVERY: Duration = Duration::from_millis(100);
@@ -59,16 +60,8 @@ impl Bookkeeper {
         };
         self.last_commit = Instant::now();
         self.committing += 1;
-        match self.batches.try_send(batch) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => {
-                // At the end of a crawl a second batch may follow at once: wait for the committer.
-                if self.batches.send(batch).is_err() {
-                    self.wait_for_commits()?;
-                }
-                Ok(())
-            }
-        }
+        // There is room, as no commit is under way; and if the committer has ended, it has said why.
+        Ok(self.batches.try_send(batch).map_err(|_| StoreError::Poisoned)?)
     }
 
     /// A commit is durable, except in partitions that were lost on the way.
@@ -86,29 +79,29 @@ impl Bookkeeper {
     }
 
     /// The last commit: everything that ended, and the mark of a clean stop.
-    pub(super) fn finish(&mut self, reason: Stop) -> Result<(), CommitError> {
-        self.wait_for_commits()?;
+    pub(super) fn finish(mut self, reason: Stop, events: &Receiver<Event>) -> Result<Totals, CommitError> {
+        self.wait_for_commits(events)?;
         if !self.drain_links() {
             // Without its links a page is not done: what ended last is made again.
             tracing::warn!("the bus takes no links; pages that ended last are fetched again");
-            return Ok(());
+            return Ok(self.totals);
         }
         let mut marks = vec![(MARK_CLEAN, vec![1])];
         if reason == Stop::Exhausted {
             marks.push((MARK_SWEEP, Vec::new()));
         }
         self.send_batch(marks)?;
-        self.wait_for_commits()?;
+        self.wait_for_commits(events)?;
         // The archived bytes of the last batch are known only now.
         self.send_batch(vec![(MARK_CLEAN, vec![1])])?;
-        self.wait_for_commits()?;
+        self.wait_for_commits(events)?;
         self.show_progress(true);
-        Ok(())
+        Ok(self.totals)
     }
 
-    fn wait_for_commits(&mut self) -> Result<(), CommitError> {
+    fn wait_for_commits(&mut self, events: &Receiver<Event>) -> Result<(), CommitError> {
         while self.committing > 0 {
-            match self.events.recv() {
+            match events.recv() {
                 Ok(Event::Committed { epoch, archived_bytes, lost }) => {
                     self.take_commit(epoch, archived_bytes, &lost);
                 }

@@ -43,7 +43,7 @@ impl Bookkeeper {
         Ok(())
     }
 
-    fn may_lease(&self) -> bool {
+    pub(super) fn may_lease(&self) -> bool {
         let under_way: usize = self.workers.iter().map(|slot| slot.in_flight).sum();
         let room = under_way < self.concurrency && self.ended.len() < MAX_UNCOMMITTED;
         let pages = self.totals.pages + self.totals.revisits - self.pages_before + self.leased.len() as u64;

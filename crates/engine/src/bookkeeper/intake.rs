@@ -1,15 +1,12 @@
 //! Taking in what happened: finished visits, commits, submitted seeds.
 
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
-
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{Discovered, Done, LeaseKind, StoreError};
 use lycosa_types::{Exclusion, Outcome, UnixMs, UrlId, UrlKey, VisitFacts};
 
 use super::pictures::Onlooker;
-use super::{Bookkeeper, Event, PageResult};
+use super::{Bookkeeper, Event, PageResult, Results};
 use crate::clock;
 use crate::committer::{CommitError, Ended};
 use crate::judge::{Again, Judged};
@@ -17,33 +14,27 @@ use crate::outlinks::Outlinks;
 use crate::prospects::Found;
 use crate::worker::Finished;
 
-/// Longest sleep of the loop.
-const MAX_SLEEP: Duration = Duration::from_millis(50);
-
 impl Bookkeeper {
-    /// Waits for something to happen and takes in everything that has.
-    pub(super) fn receive(&mut self, stopping: bool) -> Result<(), CommitError> {
-        let mut sleep = MAX_SLEEP;
-        if !stopping && let Some(due) = self.frontier.next_due() {
-            sleep = sleep.min(Duration::from_millis(due.since_ms(clock::now())));
+    /// Takes in what workers brought.
+    pub(super) fn take_results(&mut self) -> Result<(), CommitError> {
+        while let Ok(Results { worker, batch }) = self.results.try_recv() {
+            // Read for each message: a pause must not start before the request that it follows has ended.
+            let now = clock::now();
+            if let Some(slot) = self.workers.get_mut(worker) {
+                slot.in_flight = slot.in_flight.saturating_sub(batch.len());
+            }
+            for finished in batch {
+                self.take_in(finished, now)?;
+            }
         }
-        let mut next = match self.events.recv_timeout(sleep) {
-            Ok(event) => Some(event),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => None,
-        };
-        while let Some(event) = next {
-            // Read for each event: a pause must not start before the request that it follows has ended.
+        Ok(())
+    }
+
+    pub(super) fn take_events(&mut self, events: impl Iterator<Item = Event>) -> Result<(), CommitError> {
+        for event in events {
             let now = clock::now();
             match event {
-                Event::Finished { worker, batch } => {
-                    if let Some(slot) = self.workers.get_mut(worker) {
-                        slot.in_flight = slot.in_flight.saturating_sub(batch.len());
-                    }
-                    for finished in batch {
-                        self.take_in(finished, now)?;
-                    }
-                }
+                Event::Wanted => {}
                 Event::Committed { epoch, archived_bytes, lost } => {
                     self.take_commit(epoch, archived_bytes, &lost);
                 }
@@ -53,7 +44,6 @@ impl Bookkeeper {
                 Event::Seeds(seeds) => self.take_seeds(&seeds),
                 Event::Located { slot, addresses } => self.take_located(slot, addresses, now),
             }
-            next = self.events.try_recv().ok();
         }
         Ok(())
     }
