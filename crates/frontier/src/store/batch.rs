@@ -15,16 +15,19 @@ struct BatchSink<'a> {
 impl Sink for BatchSink<'_> {
     const WANTS_OVERTAKEN: bool = false;
 
-    fn put(&mut self, _: Step, space: Space, key: &[u8], value: Vec<u8>) {
-        self.batch.insert(self.store.space(space), key, value);
+    fn put(&mut self, _: Step, space: Space, key: &[u8], value: Vec<u8>) -> Result<(), StoreError> {
+        self.batch.insert(self.store.space(space)?, key, value);
+        Ok(())
     }
 
-    fn copy(&mut self, _: Step, space: Space, key: &[u8], value: &[u8]) {
-        self.batch.insert(self.store.space(space), key, value);
+    fn copy(&mut self, _: Step, space: Space, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        self.batch.insert(self.store.space(space)?, key, value);
+        Ok(())
     }
 
-    fn remove(&mut self, _: Step, space: Space, key: &[u8]) {
-        self.batch.remove(self.store.space(space), key);
+    fn remove(&mut self, _: Step, space: Space, key: &[u8]) -> Result<(), StoreError> {
+        self.batch.remove(self.store.space(space)?, key);
+        Ok(())
     }
 }
 
@@ -42,7 +45,7 @@ impl Store {
             + changes.prints.len()
             + 8;
         let mut sink = BatchSink { store: self, batch: self.batch(size) };
-        self.write_seen(&mut sink.batch, changes);
+        self.write_seen(&mut sink.batch, changes)?;
         self.collect(done, changes, &mut sink)?;
         let mut batch = sink.batch;
         for (digest, id) in &changes.prints {

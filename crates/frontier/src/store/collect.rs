@@ -44,28 +44,28 @@ impl Store {
         let ended: HashSet<UrlKey> = done.iter().map(|visit| visit.key).collect();
         self.collect_queue(&ended, changes, sink)?;
         if S::WANTS_OVERTAKEN {
-            collect_overtaken(done, changes, sink);
+            collect_overtaken(done, changes, sink)?;
         }
         self.collect_visits(done, changes, sink)?;
         for (partition, digest, page) in &changes.claims {
-            sink.copy(Step::Found, Space::Claims, &keys::claim(*partition, *digest), &page.to_bytes());
+            sink.copy(Step::Found, Space::Claims, &keys::claim(*partition, *digest), &page.to_bytes())?;
         }
         for (slot, placement) in &changes.placements {
-            sink.copy(Step::Found, Space::Placing, &keys::placement(*slot), &placement.encode());
+            sink.copy(Step::Found, Space::Placing, &keys::placement(*slot), &placement.encode())?;
         }
         for ((slot, url), what) in &changes.unplaced {
             let key = keys::unplaced(*slot, *url);
             match what {
-                Some(what) => sink.copy(Step::Found, Space::Placing, &key, what),
+                Some(what) => sink.copy(Step::Found, Space::Placing, &key, what)?,
                 // It is elsewhere by then: where it was taken in is written in the step before, or on the bus.
-                None => sink.remove(Step::Done, Space::Placing, &key),
+                None => sink.remove(Step::Done, Space::Placing, &key)?,
             }
         }
         for (slot, record) in &changes.hosts {
-            sink.put(Step::Done, Space::Hosts, &keys::host(*slot), codec::encode_host(record)?);
+            sink.put(Step::Done, Space::Hosts, &keys::host(*slot), codec::encode_host(record)?)?;
         }
         for (slot, record) in &changes.rules {
-            sink.put(Step::Done, Space::Rules, &keys::host(*slot), codec::encode_rules(record)?);
+            sink.put(Step::Done, Space::Rules, &keys::host(*slot), codec::encode_rules(record)?)?;
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Store {
         let step = |key: &UrlKey| if new.contains(key) { Step::Found } else { Step::Done };
         for (key, Moved { slot, from, entry }) in &changes.moved {
             if let Some(from) = from.filter(|&from| from != entry.rank || ended.contains(key)) {
-                sink.remove(step(key), Space::Queue, &keys::queue(*slot, from));
+                sink.remove(step(key), Space::Queue, &keys::queue(*slot, from))?;
             }
             // An entry that was also tried stands as it was left last: the later one knows of more tries.
             let tried_later = retried.get(key).is_some_and(|(_, tried)| tried.tries > entry.tries);
@@ -135,7 +135,7 @@ impl Store {
                     &buffer
                 }
             };
-            sink.copy(first.step, Space::Queue, &keys::queue(first.slot, first.rank), bytes);
+            sink.copy(first.step, Space::Queue, &keys::queue(first.slot, first.rank), bytes)?;
         }
         Ok(())
     }
@@ -163,9 +163,9 @@ impl Store {
                 }
                 None => codec::encode_url(&visit.record)?,
             };
-            sink.put(Step::Done, Space::Urls, &id.to_bytes(), record);
+            sink.put(Step::Done, Space::Urls, &id.to_bytes(), record)?;
             if let Some(signatures) = &visit.signatures {
-                sink.copy(Step::Done, Space::Signatures, &id.to_bytes(), signatures);
+                sink.copy(Step::Done, Space::Signatures, &id.to_bytes(), signatures)?;
             }
             if let Some(end) = &visit.course {
                 let amended = changes.amended.get(&id).map(|amendment| {
@@ -185,7 +185,7 @@ impl Store {
         }
         removed.sort_unstable();
         for key in removed {
-            sink.remove(Step::Done, Space::Queue, &key);
+            sink.remove(Step::Done, Space::Queue, &key)?;
         }
         for (id, amendment) in &changes.amended {
             if !amended_here.contains(id) {
@@ -195,7 +195,7 @@ impl Store {
         for (id, first) in changes.copies.iter().filter(|(id, _)| !told_here.contains(id)) {
             if let Some(record) = self.url(*id)? {
                 let record = codec::encode_url(&copy_of(record, *first))?;
-                sink.put(Step::Done, Space::Urls, &id.to_bytes(), record);
+                sink.put(Step::Done, Space::Urls, &id.to_bytes(), record)?;
             }
         }
         Ok(())
@@ -211,10 +211,11 @@ fn copy_of(mut record: UrlRecord, first: UrlId) -> UrlRecord {
 }
 
 /// URLs that were found and ended within the commit, as they were found: at the place in the queue that their end clears.
-fn collect_overtaken<S: Sink>(done: &[Done], changes: &Changes, sink: &mut S) {
+fn collect_overtaken<S: Sink>(done: &[Done], changes: &Changes, sink: &mut S) -> Result<(), StoreError> {
     let ended: HashMap<UrlKey, &Done> = done.iter().map(|visit| (visit.key, visit)).collect();
     for entry in changes.queued.iter() {
         let Some(visit) = ended.get(&entry.key) else { continue };
-        sink.copy(Step::Overtaken, Space::Queue, &keys::queue(entry.slot, visit.rank), entry.bytes);
+        sink.copy(Step::Overtaken, Space::Queue, &keys::queue(entry.slot, visit.rank), entry.bytes)?;
     }
+    Ok(())
 }

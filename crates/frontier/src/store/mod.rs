@@ -9,6 +9,7 @@ mod bundle;
 mod codec;
 mod collect;
 mod keys;
+mod late;
 mod operations;
 mod partitions;
 mod picture;
@@ -25,7 +26,9 @@ use foldhash::{HashMap, HashSet};
 
 use fjall::compaction::Leveled;
 use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
-use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+use fjall::{
+    AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable,
+};
 use lycosa_types::{Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 
 pub use backlog::Backlog;
@@ -42,6 +45,7 @@ use crate::course::Amendment;
 use crate::frontier::Done;
 use crate::host_queue::Entry;
 use crate::order::Rank;
+use late::LateSpace;
 use operations::Space;
 use queue::read_row;
 
@@ -138,18 +142,18 @@ pub struct Store {
     meta: Keyspace,
     urls: Keyspace,
     seen: Keyspace,
-    known: Keyspace,
+    known: LateSpace,
     queue: Keyspace,
     hosts: Keyspace,
     rules: Keyspace,
     prints: Keyspace,
     signatures: Keyspace,
-    courses: Keyspace,
-    due: Keyspace,
-    history: Keyspace,
-    claims: Keyspace,
-    placing: Keyspace,
-    /// All of them, and how large their write buffers may become.
+    courses: LateSpace,
+    due: LateSpace,
+    history: LateSpace,
+    claims: LateSpace,
+    placing: LateSpace,
+    /// Those that are always there, and how large their write buffers may become.
     buffered: Vec<(Keyspace, u64)>,
     poisoned: AtomicBool,
 }
@@ -174,6 +178,8 @@ impl Store {
             .max_journaling_size((memory_bytes / 2).clamp(64 << 20, 512 << 20))
             // With more than one, the first spins while the others merge tables: it hands their work back and forth.
             .worker_threads(1)
+            // What is long in it are prints, which cannot be made smaller.
+            .journal_compression(CompressionType::None)
             .manual_journal_persist(true)
             .open()
             .map_err(|error| match error {
@@ -199,19 +205,24 @@ impl Store {
             Ok::<_, StoreError>(keyspace)
         };
         let mut rows = |name: &str, (memtable, most): (u64, u64)| opened(name, sized(memtable), most);
+        let late = |name, (memtable, most): (u64, u64)| LateSpace::open(&db, name, sized(memtable), most);
         let store = Self {
             meta: rows("meta", short)?,
             urls: rows("urls", long)?,
-            known: rows("known", short)?,
+            known: late("known", short)?,
             hosts: rows("hosts", short)?,
             rules: rows("rules", short)?,
             prints: rows("prints", short)?,
-            signatures: rows("signatures", long)?,
-            courses: rows("courses", short)?,
-            due: rows("due", short)?,
-            history: rows("history", long)?,
-            claims: rows("claims", short)?,
-            placing: rows("placing", short)?,
+            courses: late("courses", short)?,
+            due: late("due", short)?,
+            history: late("history", long)?,
+            claims: late("claims", short)?,
+            placing: late("placing", short)?,
+            // The most bytes of a crawl that visits each page once, and none of them is read then: it can wait longer to be merged.
+            signatures: {
+                let merging = Leveled::default().with_l0_threshold(12).with_table_target_size(memtable * 2);
+                opened("signatures", sized(memtable).compaction_strategy(Arc::new(merging)), long.1)?
+            },
             // Read in order, from end to end, and nothing in it can be made smaller.
             seen: {
                 let options = sized(memtable)
@@ -270,30 +281,49 @@ impl Store {
     /// Changes write buffers that are full for empty ones. The engine leaves that to the thread that merges tables, which
     /// may take seconds to come to it, and the buffer would grow meanwhile. While four full ones wait, commits wait, too.
     fn change_full_buffers(&self) -> Result<(), StoreError> {
-        for (keyspace, bytes) in &self.buffered {
-            if keyspace.tree.active_memtable().size() > *bytes {
+        let always = self.buffered.iter().map(|(keyspace, most)| (keyspace, *most));
+        let late = self.late().into_iter().filter_map(|space| Some((space.there()?, space.most)));
+        for (keyspace, most) in always.chain(late) {
+            if keyspace.tree.active_memtable().size() > most {
                 keyspace.rotate_memtable()?;
             }
         }
         Ok(())
     }
 
+    fn late(&self) -> [&LateSpace; 6] {
+        [&self.known, &self.courses, &self.due, &self.history, &self.claims, &self.placing]
+    }
+
     fn batch(&self, size: usize) -> fjall::OwnedWriteBatch {
         fjall::OwnedWriteBatch::with_capacity(self.db.clone(), size).durability(Some(PersistMode::SyncData))
     }
 
-    fn space(&self, space: Space) -> &Keyspace {
+    /// A keyspace, to write to.
+    fn space(&self, space: Space) -> Result<&Keyspace, StoreError> {
+        match self.place(space) {
+            Ok(keyspace) => Ok(keyspace),
+            Err(late) => late.made(),
+        }
+    }
+
+    /// A keyspace, to read, if there is anything in it.
+    fn space_if_there(&self, space: Space) -> Option<&Keyspace> {
+        self.place(space).map_or_else(LateSpace::there, Some)
+    }
+
+    fn place(&self, space: Space) -> Result<&Keyspace, &LateSpace> {
         match space {
-            Space::Urls => &self.urls,
-            Space::Queue => &self.queue,
-            Space::Hosts => &self.hosts,
-            Space::Rules => &self.rules,
-            Space::Signatures => &self.signatures,
-            Space::Courses => &self.courses,
-            Space::Due => &self.due,
-            Space::History => &self.history,
-            Space::Claims => &self.claims,
-            Space::Placing => &self.placing,
+            Space::Urls => Ok(&self.urls),
+            Space::Queue => Ok(&self.queue),
+            Space::Hosts => Ok(&self.hosts),
+            Space::Rules => Ok(&self.rules),
+            Space::Signatures => Ok(&self.signatures),
+            Space::Courses => Err(&self.courses),
+            Space::Due => Err(&self.due),
+            Space::History => Err(&self.history),
+            Space::Claims => Err(&self.claims),
+            Space::Placing => Err(&self.placing),
         }
     }
 

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use lycosa_types::PartitionId;
 
+use super::StoreError;
+
 /// Bytes of a partition's number at the start of a key.
 pub(super) const PARTITION_BYTES: usize = 2;
 
@@ -59,11 +61,11 @@ pub(super) trait Sink {
     /// Whether operations that are overtaken within the commit are wanted.
     const WANTS_OVERTAKEN: bool;
 
-    fn put(&mut self, step: Step, space: Space, key: &[u8], value: Vec<u8>);
+    fn put(&mut self, step: Step, space: Space, key: &[u8], value: Vec<u8>) -> Result<(), StoreError>;
 
-    fn copy(&mut self, step: Step, space: Space, key: &[u8], value: &[u8]);
+    fn copy(&mut self, step: Step, space: Space, key: &[u8], value: &[u8]) -> Result<(), StoreError>;
 
-    fn remove(&mut self, step: Step, space: Space, key: &[u8]);
+    fn remove(&mut self, step: Step, space: Space, key: &[u8]) -> Result<(), StoreError>;
 }
 
 /// A key with its new value, or none if it goes. The key is the keyspace's number and what follows the partition.
@@ -107,15 +109,18 @@ impl PartitionSink {
 impl Sink for PartitionSink {
     const WANTS_OVERTAKEN: bool = true;
 
-    fn put(&mut self, step: Step, space: Space, key: &[u8], value: Vec<u8>) {
+    fn put(&mut self, step: Step, space: Space, key: &[u8], value: Vec<u8>) -> Result<(), StoreError> {
         self.add(step, space, key, Some(value));
+        Ok(())
     }
 
-    fn copy(&mut self, step: Step, space: Space, key: &[u8], value: &[u8]) {
+    fn copy(&mut self, step: Step, space: Space, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         self.add(step, space, key, Some(value.to_vec()));
+        Ok(())
     }
 
-    fn remove(&mut self, step: Step, space: Space, key: &[u8]) {
+    fn remove(&mut self, step: Step, space: Space, key: &[u8]) -> Result<(), StoreError> {
         self.add(step, space, key, None);
+        Ok(())
     }
 }

@@ -65,7 +65,7 @@ impl Store {
             batch.insert(&self.prints, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
         }
         for &(partition, print) in changes.known.iter().filter(|(partition, _)| here(*partition)) {
-            batch.insert(&self.known, known_in(partition, print).as_slice(), [].as_slice());
+            batch.insert(self.known.made()?, known_in(partition, print).as_slice(), [].as_slice());
         }
         self.write_marks(&mut batch, changes, marks);
         self.guarded(|| Ok(batch.commit()?))
@@ -113,8 +113,8 @@ impl Store {
             let space = Space::from_tag(*tag).ok_or(StoreError::Damaged("key of a partition"))?;
             let key = full_key(partition, rest);
             match value {
-                Some(value) => batch.insert(self.space(space), key, *value),
-                None => batch.remove(self.space(space), key),
+                Some(value) => batch.insert(self.space(space)?, key, *value),
+                None => batch.remove(self.space(space)?, key),
             }
         }
         Ok(())
@@ -131,8 +131,8 @@ impl Store {
             let mut batch = self.batch(1);
             batch.remove(&self.meta, position_key(partition).as_slice());
             batch.commit()?;
-            let spaces = Space::ALL.iter().map(|space| self.space(*space));
-            for keyspace in spaces.chain([&self.known]) {
+            let spaces = Space::ALL.iter().filter_map(|space| self.space_if_there(*space));
+            for keyspace in spaces.chain(self.known.there()) {
                 loop {
                     let keys = keyspace.prefix(partition.0.to_be_bytes()).take(CLEAR_BATCH);
                     let keys = keys.map(|guard| guard.key()).collect::<Result<Vec<_>, _>>()?;
@@ -154,7 +154,9 @@ impl Store {
         let snapshot = self.db.snapshot();
         let position = snapshot.get(&self.meta, position_key(partition))?.map(|bytes| bytes.to_vec());
         let prefix = partition.0.to_be_bytes();
-        let spaces = Space::ALL.map(|space| (space, self.space(space).clone()));
+        let spaces =
+            Space::ALL.into_iter().filter_map(|space| Some((space, self.space_if_there(space)?.clone())));
+        let spaces: Vec<_> = spaces.collect();
         let pairs = spaces.into_iter().flat_map(move |(space, keyspace)| {
             snapshot.prefix(&keyspace, prefix).map(move |guard| {
                 let (key, value) = guard.into_inner()?;

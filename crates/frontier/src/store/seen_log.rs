@@ -34,7 +34,11 @@ pub(super) fn known_in(partition: PartitionId, print: u64) -> [u8; 10] {
 }
 
 impl Store {
-    pub(super) fn write_seen(&self, batch: &mut OwnedWriteBatch, changes: &Changes) {
+    pub(super) fn write_seen(
+        &self,
+        batch: &mut OwnedWriteBatch,
+        changes: &Changes,
+    ) -> Result<(), StoreError> {
         let seen = changes.seen.iter().flat_map(|print| print.to_be_bytes());
         let known = changes.known.iter().flat_map(|(_, print)| print.to_be_bytes());
         for (bytes, kind) in [(seen.collect::<Vec<u8>>(), LISTED), (known.collect(), KNOWN)] {
@@ -43,8 +47,9 @@ impl Store {
             }
         }
         for (_, print) in &changes.known {
-            batch.insert(&self.known, print.to_be_bytes().as_slice(), [].as_slice());
+            batch.insert(self.known.made()?, print.to_be_bytes().as_slice(), [].as_slice());
         }
+        Ok(())
     }
 
     /// How many URLs are known, roughly and not more: without those in the write buffers.
@@ -78,7 +83,7 @@ impl Store {
     pub fn add_known(&self, prints: &[u64]) -> Result<(), StoreError> {
         let mut batch = self.batch(prints.len());
         for print in prints {
-            batch.insert(&self.known, print.to_be_bytes().as_slice(), [].as_slice());
+            batch.insert(self.known.made()?, print.to_be_bytes().as_slice(), [].as_slice());
         }
         Ok(batch.commit()?)
     }
@@ -93,7 +98,7 @@ impl Store {
     pub(super) fn add_known_in(&self, partition: PartitionId, prints: &[u64]) -> Result<(), StoreError> {
         let mut batch = self.batch(prints.len()).durability(None);
         for print in prints {
-            batch.insert(&self.known, known_in(partition, *print).as_slice(), [].as_slice());
+            batch.insert(self.known.made()?, known_in(partition, *print).as_slice(), [].as_slice());
         }
         Ok(batch.commit()?)
     }

@@ -13,16 +13,16 @@ impl Store {
         id: UrlId,
         end: &CourseEnd,
     ) -> Result<(), StoreError> {
-        sink.put(Step::Done, Space::Courses, &id.to_bytes(), codec::encode_course(&end.course)?);
+        sink.put(Step::Done, Space::Courses, &id.to_bytes(), codec::encode_course(&end.course)?)?;
         if let Some(before) = end.due_before.filter(|&before| Some(before) != end.course.due) {
-            sink.remove(Step::Done, Space::Due, &keys::due(id, before));
+            sink.remove(Step::Done, Space::Due, &keys::due(id, before))?;
         }
         if let Some(due) = end.course.due {
-            sink.copy(Step::Done, Space::Due, &keys::due(id, due), &[]);
+            sink.copy(Step::Done, Space::Due, &keys::due(id, due), &[])?;
         }
         for visit in &end.history {
             let key = keys::past_visit(id, visit.at);
-            sink.put(Step::Done, Space::History, &key, codec::encode_past_visit(visit)?);
+            sink.put(Step::Done, Space::History, &key, codec::encode_past_visit(visit)?)?;
         }
         Ok(())
     }
@@ -38,8 +38,8 @@ impl Store {
         if let Some(bytes) = self.history.get(&key)? {
             let mut visit = codec::decode_past_visit(&bytes)?;
             amendment.apply(&mut visit);
-            sink.put(Step::Done, Space::History, &key, codec::encode_past_visit(&visit)?);
-            sink.put(Step::Done, Space::Courses, &id.to_bytes(), codec::encode_course(&amendment.course)?);
+            sink.put(Step::Done, Space::History, &key, codec::encode_past_visit(&visit)?)?;
+            sink.put(Step::Done, Space::Courses, &id.to_bytes(), codec::encode_course(&amendment.course)?)?;
         }
         Ok(())
     }
