@@ -16,17 +16,17 @@ impl Sink for BatchSink<'_> {
     const WANTS_OVERTAKEN: bool = false;
 
     fn put(&mut self, _: Step, space: Space, key: &[u8], value: Vec<u8>) -> Result<(), StoreError> {
-        self.batch.insert(self.store.space(space)?, key, value);
+        self.batch.insert(self.store.space(space).made()?, key, value);
         Ok(())
     }
 
     fn copy(&mut self, _: Step, space: Space, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        self.batch.insert(self.store.space(space)?, key, value);
+        self.batch.insert(self.store.space(space).made()?, key, value);
         Ok(())
     }
 
     fn remove(&mut self, _: Step, space: Space, key: &[u8]) -> Result<(), StoreError> {
-        self.batch.remove(self.store.space(space)?, key);
+        self.batch.remove(self.store.space(space).made()?, key);
         Ok(())
     }
 }
@@ -49,9 +49,9 @@ impl Store {
         self.collect(done, changes, &mut sink)?;
         let mut batch = sink.batch;
         for (digest, id) in &changes.prints {
-            batch.insert(&self.prints, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
+            batch.insert(self.prints.made()?, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
         }
-        self.write_marks(&mut batch, changes, marks);
+        self.write_marks(&mut batch, changes, marks)?;
         Ok(batch.commit()?)
     }
 
@@ -60,16 +60,23 @@ impl Store {
         self.guarded(|| {
             let mut batch = self.batch(marks.len());
             for (name, value) in marks {
-                batch.insert(&self.meta, *name, value.as_slice());
+                batch.insert(self.meta.made()?, *name, value.as_slice());
             }
             Ok(batch.commit()?)
         })
     }
 
-    pub(super) fn write_marks(&self, batch: &mut OwnedWriteBatch, changes: &Changes, marks: &[Mark]) {
-        batch.insert(&self.meta, "sequence", changes.sequence.to_be_bytes().as_slice());
+    pub(super) fn write_marks(
+        &self,
+        batch: &mut OwnedWriteBatch,
+        changes: &Changes,
+        marks: &[Mark],
+    ) -> Result<(), StoreError> {
+        let meta = self.meta.made()?;
+        batch.insert(meta, "sequence", changes.sequence.to_be_bytes().as_slice());
         for (name, value) in marks {
-            batch.insert(&self.meta, *name, value.as_slice());
+            batch.insert(meta, *name, value.as_slice());
         }
+        Ok(())
     }
 }

@@ -9,12 +9,12 @@ mod bundle;
 mod codec;
 mod collect;
 mod keys;
-mod late;
 mod operations;
 mod partitions;
 mod picture;
 mod placing;
 mod queue;
+mod rows;
 mod seen_log;
 mod visits;
 
@@ -26,9 +26,7 @@ use foldhash::{HashMap, HashSet};
 
 use fjall::compaction::Leveled;
 use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
-use fjall::{
-    AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable,
-};
+use fjall::{AbstractTree, CompressionType, Database, KeyspaceCreateOptions, PersistMode};
 use lycosa_types::{Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 
 pub use backlog::Backlog;
@@ -45,9 +43,9 @@ use crate::course::Amendment;
 use crate::frontier::Done;
 use crate::host_queue::Entry;
 use crate::order::Rank;
-use late::LateSpace;
 use operations::Space;
 use queue::read_row;
+use rows::Rows;
 
 /// The version of everything below `state/`. A store with another version is refused.
 pub const FORMAT_VERSION: u32 = 4;
@@ -139,22 +137,20 @@ impl Changes {
 /// The keyspaces of one crawl.
 pub struct Store {
     db: Database,
-    meta: Keyspace,
-    urls: Keyspace,
-    seen: Keyspace,
-    known: LateSpace,
-    queue: Keyspace,
-    hosts: Keyspace,
-    rules: Keyspace,
-    prints: Keyspace,
-    signatures: Keyspace,
-    courses: LateSpace,
-    due: LateSpace,
-    history: LateSpace,
-    claims: LateSpace,
-    placing: LateSpace,
-    /// Those that are always there, and how large their write buffers may become.
-    buffered: Vec<(Keyspace, u64)>,
+    meta: Rows,
+    urls: Rows,
+    seen: Rows,
+    known: Rows,
+    queue: Rows,
+    hosts: Rows,
+    rules: Rows,
+    prints: Rows,
+    signatures: Rows,
+    courses: Rows,
+    due: Rows,
+    history: Rows,
+    claims: Rows,
+    placing: Rows,
     poisoned: AtomicBool,
 }
 
@@ -198,37 +194,30 @@ impl Store {
         };
         // They may become somewhat larger than they should be: small tables cost more merges.
         let (long, short) = ((memtable, memtable * 2), (short_rows, short_rows * 4));
-        let mut buffered = Vec::new();
-        let mut opened = |name: &str, options: KeyspaceCreateOptions, most: u64| {
-            let keyspace = db.keyspace(name, || options)?;
-            buffered.push((keyspace.clone(), most));
-            Ok::<_, StoreError>(keyspace)
-        };
-        let mut rows = |name: &str, (memtable, most): (u64, u64)| opened(name, sized(memtable), most);
-        let late = |name, (memtable, most): (u64, u64)| LateSpace::open(&db, name, sized(memtable), most);
+        let rows = |name, (memtable, most): (u64, u64)| Rows::open(&db, name, sized(memtable), most);
         let store = Self {
             meta: rows("meta", short)?,
             urls: rows("urls", long)?,
-            known: late("known", short)?,
+            known: rows("known", short)?,
             hosts: rows("hosts", short)?,
             rules: rows("rules", short)?,
             prints: rows("prints", short)?,
-            courses: late("courses", short)?,
-            due: late("due", short)?,
-            history: late("history", long)?,
-            claims: late("claims", short)?,
-            placing: late("placing", short)?,
+            courses: rows("courses", short)?,
+            due: rows("due", short)?,
+            history: rows("history", long)?,
+            claims: rows("claims", short)?,
+            placing: rows("placing", short)?,
             // The most bytes of a crawl that visits each page once, and none of them is read then: it can wait longer to be merged.
             signatures: {
                 let merging = Leveled::default().with_l0_threshold(12).with_table_target_size(memtable * 2);
-                opened("signatures", sized(memtable).compaction_strategy(Arc::new(merging)), long.1)?
+                Rows::open(&db, "signatures", sized(memtable).compaction_strategy(Arc::new(merging)), long.1)?
             },
             // Read in order, from end to end, and nothing in it can be made smaller.
             seen: {
                 let options = sized(memtable)
                     .filter_policy(FilterPolicy::disabled())
                     .data_block_compression_policy(CompressionPolicy::disabled());
-                opened("seen", options, long.1)?
+                Rows::open(&db, "seen", options, long.1)?
             },
             // Most of what is written, and read in stretches, where no filter could tell what is not there. The more is merged
             // into a level at once, the less often its tables are written again: so its buffers are larger, and more of them wait.
@@ -237,9 +226,8 @@ impl Store {
                 let options = sized(queue_buffer)
                     .filter_policy(FilterPolicy::disabled())
                     .compaction_strategy(Arc::new(merging));
-                opened("queue", options, queue_buffer)?
+                Rows::open(&db, "queue", options, queue_buffer)?
             },
-            buffered,
             poisoned: AtomicBool::new(false),
             db,
         };
@@ -255,7 +243,7 @@ impl Store {
                 if found == FORMAT_VERSION { Ok(()) } else { Err(StoreError::Format { found }) }
             }
             None => {
-                self.meta.insert("format", FORMAT_VERSION.to_be_bytes())?;
+                self.meta.made()?.insert("format", FORMAT_VERSION.to_be_bytes())?;
                 Ok(self.db.persist(PersistMode::SyncAll)?)
             }
         }
@@ -281,49 +269,51 @@ impl Store {
     /// Changes write buffers that are full for empty ones. The engine leaves that to the thread that merges tables, which
     /// may take seconds to come to it, and the buffer would grow meanwhile. While four full ones wait, commits wait, too.
     fn change_full_buffers(&self) -> Result<(), StoreError> {
-        let always = self.buffered.iter().map(|(keyspace, most)| (keyspace, *most));
-        let late = self.late().into_iter().filter_map(|space| Some((space.there()?, space.most)));
-        for (keyspace, most) in always.chain(late) {
-            if keyspace.tree.active_memtable().size() > most {
+        for rows in self.all() {
+            if let Some(keyspace) = rows.there()
+                && keyspace.tree.active_memtable().size() > rows.most
+            {
                 keyspace.rotate_memtable()?;
             }
         }
         Ok(())
     }
 
-    fn late(&self) -> [&LateSpace; 6] {
-        [&self.known, &self.courses, &self.due, &self.history, &self.claims, &self.placing]
+    fn all(&self) -> [&Rows; 14] {
+        [
+            &self.meta,
+            &self.urls,
+            &self.seen,
+            &self.known,
+            &self.queue,
+            &self.hosts,
+            &self.rules,
+            &self.prints,
+            &self.signatures,
+            &self.courses,
+            &self.due,
+            &self.history,
+            &self.claims,
+            &self.placing,
+        ]
     }
 
     fn batch(&self, size: usize) -> fjall::OwnedWriteBatch {
         fjall::OwnedWriteBatch::with_capacity(self.db.clone(), size).durability(Some(PersistMode::SyncData))
     }
 
-    /// A keyspace, to write to.
-    fn space(&self, space: Space) -> Result<&Keyspace, StoreError> {
-        match self.place(space) {
-            Ok(keyspace) => Ok(keyspace),
-            Err(late) => late.made(),
-        }
-    }
-
-    /// A keyspace, to read, if there is anything in it.
-    fn space_if_there(&self, space: Space) -> Option<&Keyspace> {
-        self.place(space).map_or_else(LateSpace::there, Some)
-    }
-
-    fn place(&self, space: Space) -> Result<&Keyspace, &LateSpace> {
+    fn space(&self, space: Space) -> &Rows {
         match space {
-            Space::Urls => Ok(&self.urls),
-            Space::Queue => Ok(&self.queue),
-            Space::Hosts => Ok(&self.hosts),
-            Space::Rules => Ok(&self.rules),
-            Space::Signatures => Ok(&self.signatures),
-            Space::Courses => Err(&self.courses),
-            Space::Due => Err(&self.due),
-            Space::History => Err(&self.history),
-            Space::Claims => Err(&self.claims),
-            Space::Placing => Err(&self.placing),
+            Space::Urls => &self.urls,
+            Space::Queue => &self.queue,
+            Space::Hosts => &self.hosts,
+            Space::Rules => &self.rules,
+            Space::Signatures => &self.signatures,
+            Space::Courses => &self.courses,
+            Space::Due => &self.due,
+            Space::History => &self.history,
+            Space::Claims => &self.claims,
+            Space::Placing => &self.placing,
         }
     }
 
@@ -340,11 +330,11 @@ impl Store {
     pub fn urls(&self) -> impl Iterator<Item = Result<(UrlId, UrlRecord), StoreError>> + '_ {
         // One moment for both: beside a crawl, a URL must not slip from one to the other unseen.
         let moment = self.db.snapshot();
-        let visited = moment.iter(&self.urls).map(|guard| {
+        let visited = self.urls.iter_at(&moment).map(|guard| {
             let (key, value) = guard.into_inner()?;
             Ok((UrlId::from_bytes(&key).ok_or(StoreError::Damaged("url key"))?, codec::decode_url(&value)?))
         });
-        let waiting = moment.iter(&self.queue).flat_map(|guard| {
+        let waiting = self.queue.iter_at(&moment).flat_map(|guard| {
             let mut row = Vec::new();
             let read = read_row(guard, |slot, Lying { entry, .. }| {
                 let id = UrlId { partition: slot.partition, key: entry.key };

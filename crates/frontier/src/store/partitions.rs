@@ -62,12 +62,12 @@ impl Store {
         }
         let here = |partition: PartitionId| writes.iter().any(|write| write.partition == partition);
         for (digest, id) in changes.prints.iter().filter(|(_, id)| here(id.partition)) {
-            batch.insert(&self.prints, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
+            batch.insert(self.prints.made()?, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
         }
         for &(partition, print) in changes.known.iter().filter(|(partition, _)| here(*partition)) {
             batch.insert(self.known.made()?, known_in(partition, print).as_slice(), [].as_slice());
         }
-        self.write_marks(&mut batch, changes, marks);
+        self.write_marks(&mut batch, changes, marks)?;
         self.guarded(|| Ok(batch.commit()?))
     }
 
@@ -98,7 +98,7 @@ impl Store {
         write: &PartitionWrite<'_>,
     ) -> Result<(), StoreError> {
         self.write_operations(batch, write.partition, write.operations)?;
-        batch.insert(&self.meta, position_key(write.partition).as_slice(), write.position);
+        batch.insert(self.meta.made()?, position_key(write.partition).as_slice(), write.position);
         Ok(())
     }
 
@@ -113,8 +113,8 @@ impl Store {
             let space = Space::from_tag(*tag).ok_or(StoreError::Damaged("key of a partition"))?;
             let key = full_key(partition, rest);
             match value {
-                Some(value) => batch.insert(self.space(space)?, key, *value),
-                None => batch.remove(self.space(space)?, key),
+                Some(value) => batch.insert(self.space(space).made()?, key, *value),
+                None => batch.remove(self.space(space).made()?, key),
             }
         }
         Ok(())
@@ -129,9 +129,9 @@ impl Store {
     pub fn clear_partition(&self, partition: PartitionId) -> Result<(), StoreError> {
         self.guarded(|| {
             let mut batch = self.batch(1);
-            batch.remove(&self.meta, position_key(partition).as_slice());
+            batch.remove(self.meta.made()?, position_key(partition).as_slice());
             batch.commit()?;
-            let spaces = Space::ALL.iter().filter_map(|space| self.space_if_there(*space));
+            let spaces = Space::ALL.iter().filter_map(|space| self.space(*space).there());
             for keyspace in spaces.chain(self.known.there()) {
                 loop {
                     let keys = keyspace.prefix(partition.0.to_be_bytes()).take(CLEAR_BATCH);
@@ -152,10 +152,10 @@ impl Store {
     /// Everything a partition holds and the position it belongs to, as of now, whatever is written meanwhile.
     pub fn dump_partition(&self, partition: PartitionId) -> Result<(Option<Vec<u8>>, Pairs), StoreError> {
         let snapshot = self.db.snapshot();
-        let position = snapshot.get(&self.meta, position_key(partition))?.map(|bytes| bytes.to_vec());
+        let position = snapshot.get(self.meta.made()?, position_key(partition))?.map(|bytes| bytes.to_vec());
         let prefix = partition.0.to_be_bytes();
         let spaces =
-            Space::ALL.into_iter().filter_map(|space| Some((space, self.space_if_there(space)?.clone())));
+            Space::ALL.into_iter().filter_map(|space| Some((space, self.space(space).there()?.clone())));
         let spaces: Vec<_> = spaces.collect();
         let pairs = spaces.into_iter().flat_map(move |(space, keyspace)| {
             snapshot.prefix(&keyspace, prefix).map(move |guard| {

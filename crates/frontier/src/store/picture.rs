@@ -6,7 +6,6 @@
 //! between the two steps of a commit. Hosts whose record is wrong come into memory, however many there are, and are
 //! written anew with the next commit; so whatever is left on disk can be trusted like the hosts of a crawl on one machine.
 
-use fjall::Readable;
 use lycosa_types::{PartitionId, UrlId};
 
 use super::queue::read_row;
@@ -67,12 +66,12 @@ impl Store {
         let mut beyond = Beyond { store: self, partition, prints: Vec::new() };
         let prefix = partition.0.to_be_bytes();
         let moment = self.db.snapshot();
-        for guard in moment.prefix(&self.urls, prefix) {
+        for guard in self.urls.prefix_at(&moment, prefix) {
             let id = UrlId::from_bytes(&guard.key()?).ok_or(StoreError::Damaged("url key"))?;
             beyond.add(picture.seen.insert(id.key), id.key.low())?;
         }
         let mut hosts = Hosts { store: self, room, found: Vec::new(), dormant: 0, waiting: 0 };
-        let mut records = moment.prefix(&self.hosts, prefix).map(|guard| {
+        let mut records = self.hosts.prefix_at(&moment, prefix).map(|guard| {
             let (key, value) = guard.into_inner()?;
             let slot = keys::read_host(&key).ok_or(StoreError::Damaged("host key"))?;
             Ok::<_, StoreError>((slot, codec::decode_host(&value)?))
@@ -88,7 +87,7 @@ impl Store {
         };
         let mut current: Option<Walked> = None;
         let mut row = Vec::new();
-        for guard in moment.prefix(&self.queue, prefix) {
+        for guard in self.queue.prefix_at(&moment, prefix) {
             row.clear();
             let first = read_row(guard, |slot, lying| row.push((slot, lying.entry)))?;
             for (slot, entry) in row.drain(..) {

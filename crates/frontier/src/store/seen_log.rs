@@ -43,7 +43,7 @@ impl Store {
         let known = changes.known.iter().flat_map(|(_, print)| print.to_be_bytes());
         for (bytes, kind) in [(seen.collect::<Vec<u8>>(), LISTED), (known.collect(), KNOWN)] {
             if !bytes.is_empty() {
-                batch.insert(&self.seen, row(changes.sequence, kind).as_slice(), bytes);
+                batch.insert(self.seen.made()?, row(changes.sequence, kind).as_slice(), bytes);
             }
         }
         for (_, print) in &changes.known {
@@ -54,7 +54,7 @@ impl Store {
 
     /// How many URLs are known, roughly and not more: without those in the write buffers.
     pub fn seen_at_least(&self) -> usize {
-        (self.seen.disk_space() / 8) as usize
+        self.seen.there().map_or(0, |keyspace| (keyspace.disk_space() / 8) as usize)
     }
 
     /// Hands the fingerprints of all known URLs to `each`, many at a time and each as eight bytes, the highest first,

@@ -1,18 +1,18 @@
-//! Keyspaces that many crawls never need. Making one takes some eighteen syncs, which are a tenth of a second on a slow
-//! disk, so these are made when something is first written to them; until then they are empty.
+//! The rows of one kind. Making the keyspace for them takes some eighteen syncs, a tenth of a second on a slow disk, and many
+//! crawls never need some of them; so it is made when the first row is written. Until then there are none.
 
 use std::iter::Flatten;
 use std::ops::RangeBounds;
 use std::sync::OnceLock;
 
-use fjall::{Database, Keyspace, KeyspaceCreateOptions};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, Readable, Snapshot};
 
 use super::StoreError;
 
-/// The rows of a keyspace, or none.
+/// Some of them, or none.
 type Guards = Flatten<std::option::IntoIter<fjall::Iter>>;
 
-pub(super) struct LateSpace {
+pub(super) struct Rows {
     name: &'static str,
     options: KeyspaceCreateOptions,
     /// How large its write buffer may become.
@@ -21,19 +21,19 @@ pub(super) struct LateSpace {
     db: Database,
 }
 
-impl LateSpace {
-    /// One that an earlier run made is opened at once.
+impl Rows {
+    /// A keyspace that an earlier run made is opened at once.
     pub fn open(
         db: &Database,
         name: &'static str,
         options: KeyspaceCreateOptions,
         most: u64,
     ) -> Result<Self, StoreError> {
-        let space = Self { name, options, most, keyspace: OnceLock::new(), db: db.clone() };
+        let rows = Self { name, options, most, keyspace: OnceLock::new(), db: db.clone() };
         if db.keyspace_exists(name) {
-            space.made()?;
+            rows.made()?;
         }
-        Ok(space)
+        Ok(rows)
     }
 
     /// The keyspace, to write to.
@@ -63,6 +63,16 @@ impl LateSpace {
         self.there().map(Keyspace::iter).into_iter().flatten()
     }
 
+    /// All of them as they were at a moment.
+    pub fn iter_at(&self, moment: &Snapshot) -> Guards {
+        self.there().map(|keyspace| moment.iter(keyspace)).into_iter().flatten()
+    }
+
+    /// Those with a prefix as they were at a moment.
+    pub fn prefix_at(&self, moment: &Snapshot, prefix: impl AsRef<[u8]>) -> Guards {
+        self.there().map(|keyspace| moment.prefix(keyspace, prefix)).into_iter().flatten()
+    }
+
     pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> Guards {
         self.there().map(|keyspace| keyspace.prefix(prefix)).into_iter().flatten()
     }
@@ -77,24 +87,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_empty_until_something_is_written() {
+    fn there_are_none_until_one_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let open = || {
             let db = Database::builder(dir.path()).open().unwrap();
-            let space = LateSpace::open(&db, "late", KeyspaceCreateOptions::default(), 1 << 20).unwrap();
-            (db, space)
+            let rows = Rows::open(&db, "rows", KeyspaceCreateOptions::default(), 1 << 20).unwrap();
+            (db, rows)
         };
-        let (db, space) = open();
-        assert_eq!(space.get("key").unwrap(), None);
-        assert!(!space.contains_key("key").unwrap());
-        assert_eq!(space.iter().chain(space.prefix("k")).chain(space.range("a".."z")).count(), 0);
-        assert!(space.there().is_none() && !db.keyspace_exists("late"));
-        space.made().unwrap().insert("key", "value").unwrap();
-        assert_eq!(space.get("key").unwrap().as_deref(), Some(b"value".as_slice()));
-        assert_eq!(space.iter().chain(space.prefix("k")).chain(space.range("a".."z")).count(), 3);
+        let (db, rows) = open();
+        assert_eq!(rows.get("key").unwrap(), None);
+        assert!(!rows.contains_key("key").unwrap());
+        assert_eq!(rows.iter().chain(rows.prefix("k")).chain(rows.range("a".."z")).count(), 0);
+        assert!(rows.there().is_none() && !db.keyspace_exists("rows"));
+        rows.made().unwrap().insert("key", "value").unwrap();
+        assert_eq!(rows.get("key").unwrap().as_deref(), Some(b"value".as_slice()));
+        assert_eq!(rows.iter().chain(rows.prefix("k")).chain(rows.range("a".."z")).count(), 3);
         db.persist(fjall::PersistMode::SyncAll).unwrap();
-        drop((db, space));
-        let (_db, space) = open();
-        assert!(space.there().is_some() && space.contains_key("key").unwrap(), "made by an earlier run");
+        drop((db, rows));
+        let (_db, rows) = open();
+        assert!(rows.there().is_some() && rows.contains_key("key").unwrap(), "made by an earlier run");
     }
 }
