@@ -16,6 +16,9 @@ use crate::record::ReadLimits;
 use crate::segment::{Segment, segments, sync_dir};
 use crate::writer::DurableEnd;
 
+/// An index is written in pieces of this size.
+const WRITE_BYTES: usize = 256 << 10;
+
 /// An open segment that may be written on.
 #[derive(Debug)]
 pub(crate) struct Repaired {
@@ -201,7 +204,7 @@ pub(crate) fn whole_end(
 
 fn write_durably(path: &Path, parts: &[&[u8]]) -> Result<(), ArchiveError> {
     let write = || {
-        let mut file = BufWriter::new(File::create(path)?);
+        let mut file = BufWriter::with_capacity(WRITE_BYTES, File::create(path)?);
         parts.iter().try_for_each(|part| file.write_all(part))?;
         file.into_inner()?.sync_all()
     };
@@ -223,7 +226,11 @@ pub(crate) fn seal(segment: &Segment) -> Result<(), ArchiveError> {
 
 /// The lines in byte order, which is the order of `LC_ALL=C sort` and of the indexing tools.
 pub(crate) fn sorted_lines(lines: &[u8]) -> Vec<&[u8]> {
-    let mut parts: Vec<&[u8]> = lines.split_inclusive(|&b| b == b'\n').collect();
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for end in memchr::memchr_iter(b'\n', lines).map(|at| at + 1).chain([lines.len()]) {
+        parts.extend(lines.get(start..end).filter(|line| !line.is_empty()));
+        start = end;
+    }
     parts.sort_unstable();
     parts
 }
