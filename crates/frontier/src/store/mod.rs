@@ -207,7 +207,7 @@ impl Store {
             history: rows("history", long)?,
             claims: rows("claims", short)?,
             placing: rows("placing", short)?,
-            // The most bytes of a crawl that visits each page once, and none of them is read then: it can wait longer to be merged.
+            // Most of what is written where each page is visited once, and nothing of it is read then: merging can wait longer.
             signatures: {
                 let merging = Leveled::default().with_l0_threshold(12).with_table_target_size(memtable * 2);
                 Rows::open(&db, "signatures", sized(memtable).compaction_strategy(Arc::new(merging)), long.1)?
