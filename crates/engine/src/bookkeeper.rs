@@ -82,7 +82,6 @@ pub enum Event {
     Wanted,
     Committed {
         epoch: u64,
-        archived_bytes: u64,
         /// Partitions that were lost on the way: nothing of theirs is written.
         lost: BTreeSet<PartitionId>,
     },

@@ -70,7 +70,7 @@ impl Committer {
         for batch in batches {
             let epoch = batch.changes.epoch;
             let event = match self.commit(batch) {
-                Ok((archived_bytes, lost)) => Event::Committed { epoch, archived_bytes, lost },
+                Ok(lost) => Event::Committed { epoch, lost },
                 Err(error) => Event::CommitFailed(error),
             };
             let failed = matches!(event, Event::CommitFailed(_));
@@ -85,14 +85,12 @@ impl Committer {
         }
     }
 
-    /// How many bytes were archived, and the partitions that were lost on the way.
-    fn commit(&mut self, batch: Batch) -> Result<(u64, BTreeSet<PartitionId>), CommitError> {
+    /// Tells the partitions that were lost on the way.
+    fn commit(&mut self, batch: Batch) -> Result<BTreeSet<PartitionId>, CommitError> {
         let Batch { ended, extra, changes, mut marks, stays } = batch;
-        let mut archived_bytes = 0;
         let mut done = Vec::with_capacity(ended.len());
         for Ended { done: mut visit, encoded, edges } in ended {
             if let (Some(archive), Some(encoded)) = (&mut self.archive, encoded) {
-                archived_bytes += encoded.bytes.len() as u64;
                 let span = archive.append(&encoded)?;
                 let keeps_copy = visit.course.as_ref().is_some_and(|end| end.keeps_copy);
                 if let Some(facts) = visit.record.visit.as_mut().filter(|_| !keeps_copy) {
@@ -109,7 +107,6 @@ impl Committer {
         }
         if let Some(archive) = &mut self.archive {
             for encoded in extra {
-                archived_bytes += encoded.bytes.len() as u64;
                 archive.append(&encoded)?;
             }
             let end = archive.sync()?;
@@ -133,6 +130,6 @@ impl Committer {
             // It says itself why it stopped; the crawl does not depend on it.
             self.follower = None;
         }
-        Ok((archived_bytes, lost))
+        Ok(lost)
     }
 }

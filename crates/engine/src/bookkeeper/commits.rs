@@ -39,6 +39,8 @@ impl Bookkeeper {
     }
 
     fn send_batch(&mut self, mut marks: Vec<Mark>) -> Result<(), CommitError> {
+        let archived = self.ended.iter().filter_map(|visit| visit.encoded.as_ref()).chain(&self.extra);
+        self.totals.archived_bytes += archived.map(|encoded| encoded.bytes.len() as u64).sum::<u64>();
         self.totals.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
         marks.push((MARK_TOTALS, serde_json::to_vec(&self.totals).unwrap_or_default()));
         let changes = self.frontier.take_changes();
@@ -65,9 +67,8 @@ impl Bookkeeper {
     }
 
     /// A commit is durable, except in partitions that were lost on the way.
-    pub(super) fn take_commit(&mut self, epoch: u64, archived_bytes: u64, lost: &BTreeSet<PartitionId>) {
+    pub(super) fn take_commit(&mut self, epoch: u64, lost: &BTreeSet<PartitionId>) {
         self.committing -= 1;
-        self.totals.archived_bytes += archived_bytes;
         self.frontier.committed(epoch);
         self.mail_committed(epoch);
         if let Some(member) = &mut self.member {
@@ -92,9 +93,6 @@ impl Bookkeeper {
         }
         self.send_batch(marks)?;
         self.wait_for_commits(events)?;
-        // The archived bytes of the last batch are known only now.
-        self.send_batch(vec![(MARK_CLEAN, vec![1])])?;
-        self.wait_for_commits(events)?;
         self.show_progress(true);
         Ok(self.totals)
     }
@@ -102,8 +100,8 @@ impl Bookkeeper {
     fn wait_for_commits(&mut self, events: &Receiver<Event>) -> Result<(), CommitError> {
         while self.committing > 0 {
             match events.recv() {
-                Ok(Event::Committed { epoch, archived_bytes, lost }) => {
-                    self.take_commit(epoch, archived_bytes, &lost);
+                Ok(Event::Committed { epoch, lost }) => {
+                    self.take_commit(epoch, &lost);
                 }
                 Ok(Event::CommitFailed(error)) => return Err(error),
                 // A visit that outlived the grace period: it stays queued and is made again.

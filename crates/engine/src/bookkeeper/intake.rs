@@ -35,8 +35,8 @@ impl Bookkeeper {
             let now = clock::now();
             match event {
                 Event::Wanted => {}
-                Event::Committed { epoch, archived_bytes, lost } => {
-                    self.take_commit(epoch, archived_bytes, &lost);
+                Event::Committed { epoch, lost } => {
+                    self.take_commit(epoch, &lost);
                 }
                 Event::CommitFailed(error) => return Err(error),
                 Event::Cluster(event) => self.take_node_event(event, now)?,
