@@ -2,7 +2,10 @@
 
 use fjall::OwnedWriteBatch;
 
+use super::heap::Writer;
 use super::operations::{Sink, Space, Step};
+use lycosa_types::UrlId;
+
 use super::{Changes, Mark, Store, StoreError};
 use crate::frontier::Done;
 
@@ -10,17 +13,24 @@ use crate::frontier::Done;
 struct BatchSink<'a> {
     store: &'a Store,
     batch: OwnedWriteBatch,
+    writer: &'a mut Writer,
 }
 
 impl Sink for BatchSink<'_> {
     const WANTS_OVERTAKEN: bool = false;
 
-    fn put(&mut self, _: Step, space: Space, key: &[u8], value: Vec<u8>) -> Result<(), StoreError> {
+    fn put(&mut self, step: Step, space: Space, key: &[u8], value: Vec<u8>) -> Result<(), StoreError> {
+        if space == Space::Signatures {
+            return self.copy(step, space, key, &value);
+        }
         self.batch.insert(self.store.space(space).made()?, key, value);
         Ok(())
     }
 
     fn copy(&mut self, _: Step, space: Space, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        if space == Space::Signatures {
+            return self.store.put_long(&mut self.batch, self.writer, key, value);
+        }
         self.batch.insert(self.store.space(space).made()?, key, value);
         Ok(())
     }
@@ -44,7 +54,12 @@ impl Store {
             + changes.hosts.len()
             + changes.prints.len()
             + 8;
-        let mut sink = BatchSink { store: self, batch: self.batch(size) };
+        let mut writer = self.heap.writer();
+        for visit in done.iter().filter(|visit| visit.revisit && visit.signatures.is_some()) {
+            let id = UrlId { partition: visit.slot.partition, key: visit.key };
+            self.discard_long(&mut writer, &id.to_bytes())?;
+        }
+        let mut sink = BatchSink { store: self, batch: self.batch(size), writer: &mut writer };
         self.write_seen(&mut sink.batch, changes)?;
         self.collect(done, changes, &mut sink)?;
         let mut batch = sink.batch;
@@ -52,7 +67,7 @@ impl Store {
             batch.insert(self.prints.made()?, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
         }
         self.write_marks(&mut batch, changes, marks)?;
-        Ok(batch.commit()?)
+        self.commit_with_values(batch, &mut writer, true)
     }
 
     /// Writes marks alone, durable when this returns.

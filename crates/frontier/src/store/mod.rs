@@ -8,7 +8,9 @@ mod batch;
 mod bundle;
 mod codec;
 mod collect;
+mod heap;
 mod keys;
+mod long_rows;
 mod operations;
 mod partitions;
 mod picture;
@@ -43,6 +45,7 @@ use crate::course::Amendment;
 use crate::frontier::Done;
 use crate::host_queue::Entry;
 use crate::order::Rank;
+use heap::{Heap, HeapLimits};
 use operations::Space;
 use queue::read_row;
 use rows::Rows;
@@ -71,6 +74,11 @@ pub enum StoreError {
     )]
     Poisoned,
 }
+
+/// The long values, below the state's directory.
+const HEAP_DIR: &str = "heap";
+/// How far its files are written, and how much of them is garbage.
+const MARK_HEAP: &str = "heap";
 
 /// A named value of the engine's own: ends of files, totals.
 pub type Mark = (&'static str, Vec<u8>);
@@ -146,6 +154,8 @@ pub struct Store {
     rules: Rows,
     prints: Rows,
     signatures: Rows,
+    /// Where the values of `signatures` lie.
+    heap: Heap,
     courses: Rows,
     due: Rows,
     history: Rows,
@@ -163,6 +173,10 @@ impl std::fmt::Debug for Store {
 impl Store {
     /// Opens (or makes) the state in `dir`, with `memory_bytes` for caches and write buffers together.
     pub fn open(dir: &Path, memory_bytes: u64) -> Result<Self, StoreError> {
+        Self::open_with(dir, memory_bytes, HeapLimits::default())
+    }
+
+    fn open_with(dir: &Path, memory_bytes: u64, heap: HeapLimits) -> Result<Self, StoreError> {
         // A row takes some 150 bytes more in a write buffer than it is long: twice its size, or five times if it is short. And
         // while tables are merged, some full buffers wait for each that is filled.
         let memtable = (memory_bytes / 32).clamp(4 << 20, 32 << 20);
@@ -195,8 +209,11 @@ impl Store {
         // They may become somewhat larger than they should be: small tables cost more merges.
         let (long, short) = ((memtable, memtable * 2), (short_rows, short_rows * 4));
         let rows = |name, (memtable, most): (u64, u64)| Rows::open(&db, name, sized(memtable), most);
+        let meta = rows("meta", short)?;
+        let heap_mark = meta.get(MARK_HEAP)?;
         let store = Self {
-            meta: rows("meta", short)?,
+            meta,
+            heap: Heap::open(&dir.join(HEAP_DIR), heap_mark.as_deref(), heap).map_err(fjall::Error::Io)?,
             urls: rows("urls", long)?,
             known: rows("known", short)?,
             hosts: rows("hosts", short)?,
@@ -207,11 +224,7 @@ impl Store {
             history: rows("history", long)?,
             claims: rows("claims", short)?,
             placing: rows("placing", short)?,
-            // Most of what is written where each page is visited once, and nothing of it is read then: merging can wait longer.
-            signatures: {
-                let merging = Leveled::default().with_l0_threshold(12).with_table_target_size(memtable * 2);
-                Rows::open(&db, "signatures", sized(memtable).compaction_strategy(Arc::new(merging)), long.1)?
-            },
+            signatures: rows("signatures", short)?,
             // Read in order, from end to end, and nothing in it can be made smaller.
             seen: {
                 let options = sized(memtable)
@@ -391,19 +404,6 @@ impl Store {
         UrlId::from_bytes(&bytes).map(Some).ok_or(StoreError::Damaged("claim"))
     }
 
-    /// The signatures of a page's last visit, as they were given.
-    pub fn signatures(&self, id: UrlId) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.signatures.get(id.to_bytes())?.map(|bytes| bytes.to_vec()))
-    }
-
-    /// The signatures of every page.
-    pub fn all_signatures(&self) -> impl Iterator<Item = Result<(UrlId, Vec<u8>), StoreError>> + '_ {
-        self.signatures.iter().map(|guard| {
-            let (key, value) = guard.into_inner()?;
-            Ok((UrlId::from_bytes(&key).ok_or(StoreError::Damaged("signature key"))?, value.to_vec()))
-        })
-    }
-
     pub fn digests(&self) -> impl Iterator<Item = Result<Digest, StoreError>> + '_ {
         self.prints.iter().map(|guard| {
             let bytes = <[u8; 8]>::try_from(&*guard.key()?).map_err(|_| StoreError::Damaged("print"))?;
@@ -413,7 +413,7 @@ impl Store {
 
     /// Bytes the state takes on disk.
     pub fn disk_bytes(&self) -> Result<u64, StoreError> {
-        Ok(self.db.disk_space()?)
+        Ok(self.db.disk_space()? + self.heap.writer().total())
     }
 
     /// A host slot of `origin` in `partition`.

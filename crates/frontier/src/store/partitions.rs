@@ -3,9 +3,11 @@
 //!
 //! A position says how far a partition's log is in this store. It is written in one batch with what it stands for.
 
-use fjall::{OwnedWriteBatch, PersistMode, Readable};
+use fjall::{OwnedWriteBatch, Readable};
 use lycosa_types::{PartitionId, UrlId, UrlRecord};
 
+use super::heap::Writer;
+use super::long_rows::value_of;
 use super::operations::{Operations, PARTITION_BYTES, PartitionSink, Space};
 use super::seen_log::known_in;
 use super::{Changes, Mark, Store, StoreError, codec};
@@ -57,8 +59,9 @@ impl Store {
     ) -> Result<(), StoreError> {
         let size = writes.iter().map(|write| write.operations.len() + 1).sum::<usize>() + 8;
         let mut batch = self.batch(size);
+        let mut writer = self.heap.writer();
         for write in writes {
-            self.write_partition(&mut batch, write)?;
+            self.write_partition(&mut batch, &mut writer, write)?;
         }
         let here = |partition: PartitionId| writes.iter().any(|write| write.partition == partition);
         for (digest, id) in changes.prints.iter().filter(|(_, id)| here(id.partition)) {
@@ -68,7 +71,7 @@ impl Store {
             batch.insert(self.known.made()?, known_in(partition, print).as_slice(), [].as_slice());
         }
         self.write_marks(&mut batch, changes, marks)?;
-        self.guarded(|| Ok(batch.commit()?))
+        self.guarded(|| self.commit_with_values(batch, &mut writer, true))
     }
 
     /// Writes operations of one partition. With a position: durable when this returns.
@@ -80,24 +83,27 @@ impl Store {
     ) -> Result<(), StoreError> {
         // What comes from elsewhere is looked at before anything is written: a key that cannot be is no failed write.
         let mut batch = self.batch(operations.len() + 1);
+        let mut writer = self.heap.writer();
         match position {
             Some(position) => {
-                self.write_partition(&mut batch, &PartitionWrite { partition, position, operations })?;
+                let write = PartitionWrite { partition, position, operations };
+                self.write_partition(&mut batch, &mut writer, &write)?;
             }
             None => {
                 batch = batch.durability(None);
-                self.write_operations(&mut batch, partition, operations)?;
+                self.write_operations(&mut batch, &mut writer, partition, operations)?;
             }
         }
-        self.guarded(|| Ok(batch.commit()?))
+        self.guarded(|| self.commit_with_values(batch, &mut writer, position.is_some()))
     }
 
     fn write_partition(
         &self,
         batch: &mut OwnedWriteBatch,
+        writer: &mut Writer,
         write: &PartitionWrite<'_>,
     ) -> Result<(), StoreError> {
-        self.write_operations(batch, write.partition, write.operations)?;
+        self.write_operations(batch, writer, write.partition, write.operations)?;
         batch.insert(self.meta.made()?, position_key(write.partition).as_slice(), write.position);
         Ok(())
     }
@@ -105,6 +111,7 @@ impl Store {
     fn write_operations(
         &self,
         batch: &mut OwnedWriteBatch,
+        writer: &mut Writer,
         partition: PartitionId,
         operations: &[(&[u8], Option<&[u8]>)],
     ) -> Result<(), StoreError> {
@@ -112,7 +119,11 @@ impl Store {
             let (tag, rest) = key.split_first().ok_or(StoreError::Damaged("key of a partition"))?;
             let space = Space::from_tag(*tag).ok_or(StoreError::Damaged("key of a partition"))?;
             let key = full_key(partition, rest);
+            if space == Space::Signatures {
+                self.discard_long(writer, &key)?;
+            }
             match value {
+                Some(value) if space == Space::Signatures => self.put_long(batch, writer, &key, value)?,
                 Some(value) => batch.insert(self.space(space).made()?, key, *value),
                 None => batch.remove(self.space(space).made()?, key),
             }
@@ -131,40 +142,59 @@ impl Store {
             let mut batch = self.batch(1);
             batch.remove(self.meta.made()?, position_key(partition).as_slice());
             batch.commit()?;
-            let spaces = Space::ALL.iter().filter_map(|space| self.space(*space).there());
-            for keyspace in spaces.chain(self.known.there()) {
+            let spaces = Space::ALL
+                .iter()
+                .filter_map(|space| Some((self.space(*space).there()?, *space == Space::Signatures)));
+            for (keyspace, is_long) in spaces.chain(self.known.there().map(|known| (known, false))) {
                 loop {
+                    let mut writer = self.heap.writer();
                     let keys = keyspace.prefix(partition.0.to_be_bytes()).take(CLEAR_BATCH);
                     let keys = keys.map(|guard| guard.key()).collect::<Result<Vec<_>, _>>()?;
                     let mut batch = self.batch(keys.len()).durability(None);
                     let count = keys.len();
-                    keys.into_iter().for_each(|key| batch.remove(keyspace, key));
-                    batch.commit()?;
+                    for key in keys {
+                        if is_long {
+                            self.discard_long(&mut writer, &key)?;
+                        }
+                        batch.remove(keyspace, key);
+                    }
+                    self.commit_with_values(batch, &mut writer, false)?;
                     if count < CLEAR_BATCH {
                         break;
                     }
                 }
             }
-            Ok(self.db.persist(PersistMode::SyncData)?)
+            self.persist()
         })
     }
 
     /// Everything a partition holds and the position it belongs to, as of now, whatever is written meanwhile.
     pub fn dump_partition(&self, partition: PartitionId) -> Result<(Option<Vec<u8>>, Pairs), StoreError> {
-        let snapshot = self.db.snapshot();
+        let (snapshot, files) = {
+            let _writer = self.heap.writer();
+            (self.db.snapshot(), self.heap.files())
+        };
         let position = snapshot.get(self.meta.made()?, position_key(partition))?.map(|bytes| bytes.to_vec());
         let prefix = partition.0.to_be_bytes();
         let spaces =
             Space::ALL.into_iter().filter_map(|space| Some((space, self.space(space).there()?.clone())));
         let spaces: Vec<_> = spaces.collect();
         let pairs = spaces.into_iter().flat_map(move |(space, keyspace)| {
-            snapshot.prefix(&keyspace, prefix).map(move |guard| {
-                let (key, value) = guard.into_inner()?;
-                let rest = key.get(PARTITION_BYTES..).ok_or(StoreError::Damaged("key of a partition"))?;
-                let mut tagged = Vec::with_capacity(1 + rest.len());
-                tagged.push(space as u8);
-                tagged.extend_from_slice(rest);
-                Ok((tagged, value.to_vec()))
+            let files = files.clone();
+            snapshot.prefix(&keyspace, prefix).filter_map(move |guard| {
+                let pair = || {
+                    let (key, row) = guard.into_inner()?;
+                    let rest = key.get(PARTITION_BYTES..).ok_or(StoreError::Damaged("key of a partition"))?;
+                    let mut tagged = Vec::with_capacity(1 + rest.len());
+                    tagged.push(space as u8);
+                    tagged.extend_from_slice(rest);
+                    let value = match space {
+                        Space::Signatures => value_of(&files, &key, &row)?,
+                        _ => Some(row.to_vec()),
+                    };
+                    Ok(value.map(|value| (tagged, value)))
+                };
+                pair().transpose()
             })
         });
         Ok((position, Box::new(pairs)))
