@@ -6,6 +6,7 @@ mod checks;
 mod cluster;
 mod dice;
 mod documents;
+mod generated;
 mod instructions;
 mod licences;
 mod lint;
@@ -15,6 +16,7 @@ mod orders;
 mod packages;
 mod profile;
 mod program;
+mod release;
 mod setup;
 mod site;
 mod synthetic;
@@ -82,6 +84,8 @@ enum Task {
     Soak(cluster::soak::SoakArgs),
     /// Judge two versions of real documentation as two visits, against a plain oracle
     VersionPairs,
+    /// The release binary, laid out and inlined by what training crawls do most
+    Release(release::ReleaseArgs),
     /// Run one program and write down what it cost (the benchmark uses it)
     #[command(hide = true)]
     Measure {
@@ -130,6 +134,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Cluster(args) => return cluster::figures::run(&workspace, &args).map(|()| true),
         Task::Soak(args) => checks.run("soak", || cluster::soak::run(&workspace, &args)),
         Task::VersionPairs => return version_pairs::run(&workspace),
+        Task::Release(args) => return release::run(&workspace, &args).map(|()| true),
         Task::Measure { limit_seconds, out, line } => {
             measure::run(&line, Duration::try_from_secs_f64(limit_seconds)?, &out)?;
             return Ok(true);

@@ -3,7 +3,8 @@
 //! They are unpacked rather than installed: that needs no rights, drags in no fonts and scripts, and works on machines
 //! whose package manager is told to leave documentation out.
 
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -27,10 +28,15 @@ pub enum Manual {
     Python,
     Postgresql,
     Java,
+    Apache,
+    Django,
 }
 
 impl Manual {
-    pub const ALL: [Self; 4] = [Self::Rust, Self::Python, Self::Postgresql, Self::Java];
+    /// Those that are crawled to measure and to compare.
+    pub const MEASURED: [Self; 4] = [Self::Rust, Self::Python, Self::Postgresql, Self::Java];
+    /// Those that a release is trained with: none of the above.
+    pub const TRAINING: [Self; 2] = [Self::Apache, Self::Django];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -38,12 +44,15 @@ impl Manual {
             Self::Python => "python",
             Self::Postgresql => "postgresql",
             Self::Java => "java",
+            Self::Apache => "apache",
+            Self::Django => "django",
         }
     }
 
     fn entry(self) -> &'static str {
         match self {
             Self::Java => "api/index.html",
+            Self::Apache => "en/index.html",
             _ => "index.html",
         }
     }
@@ -55,15 +64,18 @@ impl Manual {
             Self::Python => ("^python3\\.[0-9]+-doc$", "python3.11-doc"),
             Self::Postgresql => ("^postgresql-doc-[0-9]+$", "postgresql-doc-15"),
             Self::Java => ("^openjdk-[0-9]+-doc$", "openjdk-17-doc"),
+            Self::Apache => ("^apache2-doc$", "apache2-doc"),
+            Self::Django => ("^python-django-doc$", "python-django-doc"),
         }
     }
 
     /// Where the pages lie inside the unpacked package.
     fn pages(self, package: &str) -> String {
         match self {
-            Self::Rust | Self::Postgresql => format!("usr/share/doc/{package}/html"),
+            Self::Rust | Self::Postgresql | Self::Django => format!("usr/share/doc/{package}/html"),
             Self::Python => format!("usr/share/doc/{}/html", package.trim_end_matches("-doc")),
             Self::Java => format!("usr/share/doc/{}-jre-headless", package.trim_end_matches("-doc")),
+            Self::Apache => format!("usr/share/doc/{package}/manual"),
         }
     }
 
@@ -87,7 +99,7 @@ impl Manual {
         Ok(Tree { name: self.name(), package, dir, entry: self.entry() })
     }
 
-    fn download(self, store: &std::path::Path) -> Result<String> {
+    fn download(self, store: &Path) -> Result<String> {
         let package = self.choose()?;
         let temporary = tempfile::tempdir_in(store)?;
         eprintln!("fetching {package}");
@@ -125,6 +137,25 @@ impl Manual {
     }
 }
 
+/// Puts manuals under one root, which is made anew, with an index.html to start from, and says which they are.
+pub fn gather(workspace: &Workspace, manuals: &[Manual], root: &Path) -> Result<String> {
+    if root.exists() {
+        std::fs::remove_dir_all(root)?;
+    }
+    std::fs::create_dir_all(root)?;
+    let mut index = String::from("<!doctype html><title>Manuals</title>\n<ul>\n");
+    let mut packages = Vec::new();
+    for manual in manuals {
+        let tree = manual.fetch(workspace)?;
+        std::os::unix::fs::symlink(&tree.dir, root.join(tree.name))?;
+        writeln!(index, "<li><a href=\"{0}/{1}\">{0}</a>", tree.name, tree.entry)?;
+        packages.push(tree.package);
+    }
+    index.push_str("</ul>\n");
+    std::fs::write(root.join("index.html"), index)?;
+    Ok(packages.join(", "))
+}
+
 fn newest(names: &[&str], wanted: &str) -> Option<String> {
     let version = |name: &&&str| -> Vec<u32> {
         name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
@@ -143,5 +174,10 @@ mod tests {
         assert_eq!(newest(&names, "python3.11-doc").as_deref(), Some("python3.11-doc"));
         assert_eq!(newest(&names, "python3.12-doc").as_deref(), Some("python3.13-doc"));
         assert_eq!(newest(&[], "x"), None);
+    }
+
+    #[test]
+    fn what_trains_is_not_measured() {
+        assert!(Manual::TRAINING.iter().all(|manual| !Manual::MEASURED.contains(manual)));
     }
 }

