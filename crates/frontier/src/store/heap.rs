@@ -1,14 +1,14 @@
 //! Long values, beside the tables: a row tells where its value lies. In the tables a long value is written to the journal, to a
 //! table, and again whenever tables are merged; here it is written once.
 //!
-//! Files are written from front to end and never changed. A value that was replaced stays until so much has gathered that
-//! cleaning pays: then the oldest file is gone through, a part of it after each commit; what is still in use is written
-//! again, and the file goes.
+//! Files are written from front to end and never changed. A value that was replaced stays until most of its file is such: then
+//! the file is cleaned, a part of it after each commit; what is still in use is written again, and the file goes.
 //!
-//! What a row points to is durable before the row is. Where that is not so, after a crash amid rows that need not be durable, the
-//! value is missing, never another one: each is stored with its key and a checksum.
+//! The state has a mark for each file: how long it is and how much of it is out of use. It is written in one batch with the rows
+//! that it follows from, and what a row points to is durable before the row is. Where that is not so, after a crash amid
+//! rows that need not be durable, the value is missing, never another one: each is stored with its key and a checksum.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};
 use std::os::unix::fs::FileExt as _;
@@ -18,15 +18,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// Bytes of a key: partition and URL key.
-const KEY_BYTES: usize = 18;
+pub(super) const KEY_BYTES: usize = 18;
 /// Length and checksum, then the key.
-const HEAD_BYTES: usize = 8 + KEY_BYTES;
+const HEAD_BYTES: u32 = 8 + KEY_BYTES as u32;
 /// Shorter values stay in their rows, and longer ones, if there should be any.
 const LEAST_BYTES: usize = 128;
 const MOST_BYTES: usize = 64 << 20;
 /// The first byte of a row that tells a place: values begin with a version, or 0xFF.
 const PLACE: u8 = 0;
-/// What is gathered before it is written.
+/// What is gathered before it is written, and what is read at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// When files end and when they are cleaned.
@@ -34,31 +34,24 @@ const BUFFER_BYTES: usize = 256 << 10;
 pub(super) struct HeapLimits {
     /// A file that is longer is followed by another.
     pub file_bytes: u32,
-    /// Less garbage than this is left alone.
-    pub least_garbage: u64,
+    /// One that is shorter is not cleaned as long as it is written to.
+    pub least_bytes: u32,
     /// How much of a file is cleaned at once, at least.
-    pub step_bytes: usize,
+    pub step_bytes: u32,
 }
 
 impl Default for HeapLimits {
     fn default() -> Self {
-        Self { file_bytes: 128 << 20, least_garbage: 64 << 20, step_bytes: 4 << 20 }
+        Self { file_bytes: 256 << 20, least_bytes: 32 << 20, step_bytes: 4 << 20 }
     }
 }
 
 /// Where a value lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    file: u32,
+    pub file: u32,
     at: u32,
     len: u32,
-}
-
-/// A row's content.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Held<'r> {
-    Here(&'r [u8]),
-    There(Place),
 }
 
 impl Place {
@@ -71,9 +64,20 @@ impl Place {
     }
 
     /// Bytes in the file.
-    pub fn stored_bytes(self) -> u64 {
-        HEAD_BYTES as u64 + u64::from(self.len)
+    fn stored_bytes(self) -> u32 {
+        HEAD_BYTES.saturating_add(self.len)
     }
+
+    fn end(self) -> u64 {
+        u64::from(self.at) + u64::from(self.stored_bytes())
+    }
+}
+
+/// A row's content.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Held<'r> {
+    Here(&'r [u8]),
+    There(Place),
 }
 
 impl<'r> Held<'r> {
@@ -81,19 +85,18 @@ impl<'r> Held<'r> {
         let place = || {
             let (file, rest) = row.strip_prefix(&[PLACE])?.split_first_chunk()?;
             let (at, rest) = rest.split_first_chunk()?;
-            let len = rest.try_into().ok()?;
-            let [file, at, len] = [*file, *at, len].map(u32::from_be_bytes);
+            let [file, at, len] = [*file, *at, rest.try_into().ok()?].map(u32::from_be_bytes);
             Some(Place { file, at, len })
         };
         place().map_or(Self::Here(row), Self::There)
     }
 }
 
-/// A record of a file.
-struct Record {
-    key: [u8; KEY_BYTES],
-    place: Place,
-    value: Vec<u8>,
+/// A value with its key and where it lies.
+pub(super) struct Record {
+    pub key: [u8; KEY_BYTES],
+    pub place: Place,
+    pub value: Vec<u8>,
 }
 
 fn checksum(key: &[u8], value: &[u8]) -> u32 {
@@ -110,62 +113,82 @@ fn read_head(head: &[u8]) -> Option<(u32, u32, [u8; KEY_BYTES])> {
     Some((u32::from_le_bytes(*len), u32::from_le_bytes(*check), *rest.first_chunk()?))
 }
 
-/// The record at the beginning of `bytes`, which lie at `at`; none if it is not whole.
-fn read_record(bytes: &[u8], file: u32, at: u32) -> Option<Record> {
-    let (len, check, key) = read_head(bytes)?;
-    let value = bytes.get(HEAD_BYTES..HEAD_BYTES.checked_add(len as usize)?)?;
-    (checksum(&key, value) == check).then(|| Record {
-        key,
-        place: Place { file, at, len },
-        value: value.to_vec(),
-    })
+/// A file as the state knows it.
+#[derive(Clone, Debug)]
+struct Extent {
+    file: Arc<File>,
+    /// Bytes that are written, those in the buffer included.
+    len: u32,
+    /// Bytes that no row points to.
+    unused: u32,
 }
 
-/// All files, by number.
+impl Extent {
+    fn mark(&self) -> [u8; 8] {
+        let mut mark = [0; 8];
+        mark[..4].copy_from_slice(&self.len.to_be_bytes());
+        mark[4..].copy_from_slice(&self.unused.to_be_bytes());
+        mark
+    }
+}
+
+/// The files at one moment. They can be read even when they are cleaned away later.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Files(BTreeMap<u32, Arc<File>>);
+pub(super) struct Files(BTreeMap<u32, Extent>);
 
 impl Files {
     /// A value; none if it is not there.
     pub fn read(&self, key: &[u8], place: Place) -> io::Result<Option<Vec<u8>>> {
-        let Some(file) = self.0.get(&place.file).filter(|_| place.len as usize <= MOST_BYTES) else {
-            return Ok(None);
-        };
-        let mut bytes = vec![0; place.stored_bytes() as usize];
-        match file.read_exact_at(&mut bytes, place.at.into()) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-            read => read?,
-        }
-        let found = read_head(&bytes).is_some_and(|(len, check, at)| {
-            let value = bytes.get(HEAD_BYTES..).unwrap_or_default();
-            len == place.len && at.as_slice() == key && checksum(key, value) == check
-        });
-        Ok(found.then(|| bytes.split_off(HEAD_BYTES)))
+        self.0.get(&place.file).map_or(Ok(None), |extent| read_value(&extent.file, key, place))
     }
 
-    /// Every value with its key and place, in the order they were written. What cannot be read of a file is left out.
-    pub fn records(self) -> impl Iterator<Item = io::Result<(Vec<u8>, Place, Vec<u8>)>> {
-        self.0.into_iter().flat_map(|(number, file)| {
-            let mut reader = BufReader::with_capacity(1 << 20, Whole { file, at: 0 });
-            let mut at = 0u32;
-            std::iter::from_fn(move || {
-                let record = next_record(&mut reader, number, at).transpose()?;
-                if let Ok(record) = &record {
-                    at += record.place.stored_bytes() as u32;
-                }
-                Some(record.map(|record| (record.key.to_vec(), record.place, record.value)))
-            })
+    /// Whether all of a file is in use.
+    pub fn is_all_used(&self, number: u32) -> bool {
+        self.0.get(&number).is_some_and(|extent| extent.unused == 0)
+    }
+
+    /// Every value, in the order they were written; what cannot be read is left out.
+    pub fn records(self) -> impl Iterator<Item = io::Result<Record>> {
+        self.0.into_iter().flat_map(|(number, extent)| {
+            let mut walk = Walk::new(number, extent.file, 0, extent.len);
+            std::iter::from_fn(move || walk.next().transpose())
         })
     }
 }
 
-/// A file read from its beginning, wherever others read it.
-struct Whole {
+fn read_value(file: &File, key: &[u8], place: Place) -> io::Result<Option<Vec<u8>>> {
+    if place.len as usize > MOST_BYTES {
+        return Ok(None);
+    }
+    let mut bytes = vec![0; place.stored_bytes() as usize];
+    match file.read_exact_at(&mut bytes, place.at.into()) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        read => read?,
+    }
+    let value = bytes.split_off(HEAD_BYTES as usize);
+    let is_it = |(len, check, of): (u32, u32, [u8; KEY_BYTES])| {
+        len == place.len && of.as_slice() == key && checksum(key, &value) == check
+    };
+    Ok(read_head(&bytes).is_some_and(is_it).then_some(value))
+}
+
+/// A way through a file.
+struct Walk {
+    number: u32,
+    reader: BufReader<From>,
+    at: u32,
+    end: u32,
+    /// What lies ahead cannot be told apart.
+    is_lost: bool,
+}
+
+/// A file read from a place on, wherever others read it.
+struct From {
     file: Arc<File>,
     at: u64,
 }
 
-impl io::Read for Whole {
+impl io::Read for From {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read_at(buffer, self.at)?;
         self.at += count as u64;
@@ -173,12 +196,32 @@ impl io::Read for Whole {
     }
 }
 
-fn next_record(reader: &mut impl io::Read, file: u32, at: u32) -> io::Result<Option<Record>> {
-    let mut bytes = Vec::new();
-    reader.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut bytes)?;
-    let Some((len, ..)) = read_head(&bytes) else { return Ok(None) };
-    reader.by_ref().take(len.into()).read_to_end(&mut bytes)?;
-    Ok(read_record(&bytes, file, at))
+impl Walk {
+    fn new(number: u32, file: Arc<File>, at: u32, end: u32) -> Self {
+        let reader = BufReader::with_capacity(BUFFER_BYTES, From { file, at: at.into() });
+        Self { number, reader, at, end, is_lost: false }
+    }
+
+    /// The next value that is whole.
+    fn next(&mut self) -> io::Result<Option<Record>> {
+        while self.at < self.end && !self.is_lost {
+            let mut bytes = Vec::new();
+            self.reader.by_ref().take(HEAD_BYTES.into()).read_to_end(&mut bytes)?;
+            let head = read_head(&bytes);
+            let place = Place { file: self.number, at: self.at, len: head.map_or(u32::MAX, |(len, ..)| len) };
+            let Some((_, check, key)) = head.filter(|_| place.end() <= self.end.into()) else {
+                self.is_lost = true;
+                break;
+            };
+            let mut value = Vec::new();
+            self.reader.by_ref().take(place.len.into()).read_to_end(&mut value)?;
+            self.at += place.stored_bytes();
+            if value.len() == place.len as usize && checksum(&key, &value) == check {
+                return Ok(Some(Record { key, place, value }));
+            }
+        }
+        Ok(None)
+    }
 }
 
 pub(super) struct Heap {
@@ -188,70 +231,47 @@ pub(super) struct Heap {
     writer: Mutex<Writer>,
 }
 
-/// The end that is written to. Whoever has it is the only one who writes rows that point here.
+/// The end that is written to. Whoever has it is the only one who writes rows that point here, from the first value to
+/// the commit of the batch.
 pub(super) struct Writer {
-    /// The newest file and its number, once there is one.
+    /// The file that is written to, by number, and how long it is with what is in the buffer.
     newest: Option<(u32, Arc<File>)>,
-    /// Where the next value goes, what is in the buffer included.
     end: u32,
+    /// The number of the last file there ever was.
+    last: u32,
     buffer: Vec<u8>,
     /// Something was written that is not durable.
-    unsynced: bool,
-    /// Its mark is not in the state.
-    changed: bool,
-    /// Bytes of all files.
-    total: u64,
-    /// Bytes of values that no row points to, about.
-    garbage: u64,
-    /// How far the oldest file is cleaned.
-    cleaned: u32,
+    is_unsynced: bool,
+    /// Files whose mark changed since the last commit.
+    changed: BTreeSet<u32>,
+    /// The file that is being cleaned, and how far it is.
+    cleaning: Option<(u32, u32)>,
+    /// Files that cannot be cleaned, because what is in them cannot be told apart.
+    stuck: BTreeSet<u32>,
     /// Bytes that were taken in since the last commit.
-    taken_in: usize,
+    taken_in: u32,
 }
 
-/// What is still in use of a part of the oldest file.
+/// A part of the file that is being cleaned.
 pub(super) struct Part {
-    number: u32,
-    pub values: Vec<(Vec<u8>, Place, Vec<u8>)>,
-    is_last: bool,
+    file: u32,
+    pub records: Vec<Record>,
+    /// Where it ends.
+    at: u32,
+    /// It is the last one.
+    pub is_last: bool,
 }
 
 impl Writer {
-    /// Values of so many bytes are replaced or removed.
-    pub fn discard(&mut self, bytes: u64) {
-        self.garbage = (self.garbage + bytes).min(self.total);
-        self.changed |= bytes > 0;
-    }
-
-    pub fn has_garbage(&self) -> bool {
-        self.garbage > 0
-    }
-
-    pub fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// What has to be in the state beside rows that point here, if it changed.
-    pub fn mark(&mut self) -> Option<[u8; 16]> {
-        if !std::mem::take(&mut self.changed) {
-            return None;
-        }
-        let mut mark = [0; 16];
-        mark[..8].copy_from_slice(&self.garbage.to_be_bytes());
-        mark[8..12].copy_from_slice(&self.newest.as_ref().map_or(0, |(number, _)| *number).to_be_bytes());
-        mark[12..].copy_from_slice(&self.end.to_be_bytes());
-        Some(mark)
-    }
-
     /// Hands what is in the buffer to the system.
     pub fn write_out(&mut self) -> io::Result<()> {
         if let Some((_, file)) = &self.newest
             && !self.buffer.is_empty()
         {
             let start = u64::from(self.end) - self.buffer.len() as u64;
+            self.is_unsynced = true;
             file.write_all_at(&self.buffer, start)?;
             self.buffer.clear();
-            self.unsynced = true;
         }
         Ok(())
     }
@@ -260,73 +280,80 @@ impl Writer {
     pub fn sync(&mut self) -> io::Result<()> {
         self.write_out()?;
         if let Some((_, file)) = &self.newest
-            && std::mem::take(&mut self.unsynced)
+            && self.is_unsynced
         {
             file.sync_data()?;
+            self.is_unsynced = false;
         }
         Ok(())
     }
 }
 
 impl Heap {
-    /// Opens the files in `dir` as they were when `mark` was made: what was written after that is of no use.
-    pub fn open(dir: &Path, mark: Option<&[u8]>, limits: HeapLimits) -> io::Result<Self> {
-        let (mut garbage, mut newest, mut end) = (0, 0, 0);
-        if let Some((first, rest)) = mark.and_then(|mark| mark.split_first_chunk::<8>()) {
-            let number = |at: usize| rest.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
-            garbage = u64::from_be_bytes(*first);
-            newest = number(0).map_or(0, u32::from_be_bytes);
-            end = number(4).map_or(0, u32::from_be_bytes).into();
-        }
-        let (mut files, mut total) = (BTreeMap::new(), 0);
+    /// Opens the files in `dir` that have marks; others, and what lies behind the end of one, were never committed.
+    pub fn open(dir: &Path, marks: &BTreeMap<u32, [u8; 8]>, limits: HeapLimits) -> io::Result<Self> {
         for number in numbers(dir)? {
-            let path = path(dir, number);
-            if number > newest {
-                std::fs::remove_file(path)?;
-                continue;
+            if !marks.contains_key(&number) {
+                std::fs::remove_file(path(dir, number))?;
             }
-            let file = File::options().read(true).write(true).open(path)?;
-            let mut len = file.metadata()?.len();
-            if number == newest && len > end {
-                file.set_len(end)?;
-                len = end;
-            }
-            total += len;
-            files.insert(number, (Arc::new(file), len));
         }
-        let last =
-            files.last_key_value().map(|(number, (file, len))| (*number, Arc::clone(file), *len as u32));
-        let (end, last) = last.map_or((0, None), |(number, file, len)| (len, Some((number, file))));
-        let files = files.into_iter().map(|(number, (file, _))| (number, file)).collect();
+        let (mut files, mut newest, mut end) = (BTreeMap::new(), None, 0);
+        for (&number, mark) in marks {
+            let [len, unused] = [0, 4].map(|at| {
+                mark.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes)
+            });
+            let file = match File::options().read(true).write(true).open(path(dir, number)) {
+                // Its values are missing.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                file => Arc::new(file?),
+            };
+            let there = file.metadata()?.len();
+            if there > len.into() {
+                file.set_len(len.into())?;
+            }
+            // One that lost its end is not written to again: what comes after the loss could not be told apart.
+            newest = (there >= len.into()).then(|| (number, Arc::clone(&file)));
+            end = len;
+            files.insert(number, Extent { file, len, unused: unused.min(len) });
+        }
         let writer = Writer {
-            newest: last,
+            newest,
             end,
+            last: marks.keys().next_back().copied().unwrap_or(0),
             buffer: Vec::new(),
-            unsynced: false,
-            changed: false,
-            total,
-            garbage: garbage.min(total),
-            cleaned: 0,
+            is_unsynced: true,
+            changed: BTreeSet::new(),
+            cleaning: None,
+            stuck: BTreeSet::new(),
             taken_in: 0,
         };
         Ok(Self { dir: dir.to_owned(), limits, files: RwLock::new(Files(files)), writer: Mutex::new(writer) })
     }
 
-    /// The end that is written to. A panic elsewhere leaves it whole: what was appended without a row is garbage.
+    /// The end that is written to.
     pub fn writer(&self) -> MutexGuard<'_, Writer> {
+        // A panic elsewhere leaves it whole: what was appended without a row is not in use.
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The files as they are now; they can be read even when they are cleaned away later.
     pub fn files(&self) -> Files {
         self.files.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn change_files<T>(&self, change: impl FnOnce(&mut BTreeMap<u32, Extent>) -> T) -> T {
+        change(&mut self.files.write().unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    pub fn total_bytes(&self) -> u64 {
+        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        files.0.values().map(|extent| u64::from(extent.len)).sum()
+    }
+
     pub fn read(&self, key: &[u8], place: Place) -> io::Result<Option<Vec<u8>>> {
         let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
-        let file = files.0.get(&place.file).map(Arc::clone);
+        let file = files.0.get(&place.file).map(|extent| Arc::clone(&extent.file));
         drop(files);
-        file.map_or(Ok(None), |file| Files(BTreeMap::from([(place.file, file)])).read(key, place))
+        file.map_or(Ok(None), |file| read_value(&file, key, place))
     }
 
     /// Takes a value in and hands what its row is to hold to `row`: where it lies, or itself if it is short.
@@ -339,106 +366,148 @@ impl Heap {
     ) -> io::Result<T> {
         // Nothing that stays in its row may look like a place.
         let is_long = (LEAST_BYTES..=MOST_BYTES).contains(&value.len());
-        if !is_long && matches!(Held::read(value), Held::Here(_)) {
+        if key.len() != KEY_BYTES || (!is_long && matches!(Held::read(value), Held::Here(_))) {
             return Ok(row(value));
         }
-        let Some(key) = key.first_chunk::<KEY_BYTES>().filter(|_| key.len() == KEY_BYTES) else {
-            return Ok(row(value));
-        };
         let file = match &writer.newest {
             Some((number, _)) if writer.end < self.limits.file_bytes => *number,
-            newest => {
-                let number = newest.as_ref().map_or(1, |(number, _)| number + 1);
-                self.start_file(writer, number)?;
-                number
-            }
+            _ => self.start_file(writer)?,
         };
         let place = Place { file, at: writer.end, len: value.len() as u32 };
         writer.buffer.extend_from_slice(&place.len.to_le_bytes());
         writer.buffer.extend_from_slice(&checksum(key, value).to_le_bytes());
         writer.buffer.extend_from_slice(key);
         writer.buffer.extend_from_slice(value);
-        writer.end += place.stored_bytes() as u32;
-        writer.total += place.stored_bytes();
-        writer.taken_in += place.stored_bytes() as usize;
-        writer.changed = true;
+        writer.end += place.stored_bytes();
+        writer.taken_in = writer.taken_in.saturating_add(place.stored_bytes());
         if writer.buffer.len() >= BUFFER_BYTES {
             writer.write_out()?;
         }
         Ok(row(&place.to_row()))
     }
 
-    fn start_file(&self, writer: &mut Writer, number: u32) -> io::Result<()> {
+    fn start_file(&self, writer: &mut Writer) -> io::Result<u32> {
         writer.sync()?;
+        self.note_end(writer);
         std::fs::create_dir_all(&self.dir)?;
+        let number = writer.last + 1;
         let path = path(&self.dir, number);
         let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
         for dir in [Some(self.dir.as_path()), self.dir.parent()].into_iter().flatten() {
             File::open(dir)?.sync_all()?;
         }
         let file = Arc::new(file);
-        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
-        files.0.insert(number, Arc::clone(&file));
-        writer.newest = Some((number, file));
-        writer.end = 0;
-        Ok(())
+        let extent = Extent { file: Arc::clone(&file), len: 0, unused: 0 };
+        self.change_files(|files| files.insert(number, extent));
+        writer.changed.insert(number);
+        (writer.newest, writer.last, writer.end) = (Some((number, file)), number, 0);
+        Ok(number)
     }
 
-    /// The next part of the oldest file, if cleaning pays.
+    /// Writes down how long the newest file is.
+    fn note_end(&self, writer: &mut Writer) {
+        let Some((number, _)) = &writer.newest else { return };
+        let grew = self.change_files(|files| {
+            files
+                .get_mut(number)
+                .is_some_and(|extent| std::mem::replace(&mut extent.len, writer.end) != writer.end)
+        });
+        if grew {
+            writer.changed.insert(*number);
+        }
+    }
+
+    /// No row will point there any more.
+    pub fn discard(&self, writer: &mut Writer, place: Place) {
+        let counted = self.change_files(|files| {
+            let extent = files.get_mut(&place.file).filter(|extent| place.end() <= extent.len.into())?;
+            extent.unused = extent.unused.saturating_add(place.stored_bytes()).min(extent.len);
+            Some(())
+        });
+        if counted.is_some() {
+            writer.changed.insert(place.file);
+        }
+    }
+
+    /// The marks that changed since they were asked for last.
+    pub fn changed_marks(&self, writer: &mut Writer) -> Vec<(u32, [u8; 8])> {
+        self.note_end(writer);
+        let changed = std::mem::take(&mut writer.changed);
+        self.change_files(|files| {
+            changed.into_iter().filter_map(|number| Some((number, files.get(&number)?.mark()))).collect()
+        })
+    }
+
+    /// The next part of the file that is cleaned, if there is one that is mostly out of use.
     pub fn part_to_clean(&self, writer: &mut Writer) -> io::Result<Option<Part>> {
         let taken_in = std::mem::take(&mut writer.taken_in);
-        let pays = writer.garbage > self.limits.least_garbage && writer.garbage > writer.total / 2;
-        if !pays && writer.cleaned == 0 {
-            return Ok(None);
+        let next = writer.cleaning.or_else(|| self.file_to_clean(writer).map(|file| (file, 0)));
+        let Some((number, at)) = next else { return Ok(None) };
+        if writer.newest.as_ref().is_some_and(|(newest, _)| *newest == number) {
+            self.start_file(writer)?;
         }
-        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
-        let Some((number, file)) =
-            files.0.first_key_value().map(|(number, file)| (*number, Arc::clone(file)))
+        let Some(extent) = self.files.read().unwrap_or_else(PoisonError::into_inner).0.get(&number).cloned()
         else {
+            writer.cleaning = None;
             return Ok(None);
         };
-        drop(files);
-        if writer.newest.as_ref().is_some_and(|(newest, _)| *newest == number) {
-            // What is written next goes elsewhere, so that this one can be cleaned as well.
-            self.start_file(writer, number + 1)?;
+        let mut walk = Walk::new(number, extent.file, at, extent.len);
+        let mut records = Vec::new();
+        // Faster than the heap grows.
+        let until = at.saturating_add(self.limits.step_bytes.max(taken_in.saturating_mul(2)));
+        while walk.at < until
+            && let Ok(Some(record)) = walk.next()
+        {
+            records.push(record);
         }
-        let mut reader = BufReader::with_capacity(1 << 20, Whole { file, at: writer.cleaned.into() });
-        let mut part = Part { number, values: Vec::new(), is_last: false };
-        // Faster than it grows.
-        let step = self.limits.step_bytes.max(2 * taken_in);
-        let mut bytes = 0;
-        while bytes < step {
-            let Some(record) = next_record(&mut reader, number, writer.cleaned)? else {
-                part.is_last = true;
-                break;
-            };
-            bytes += record.place.stored_bytes() as usize;
-            writer.cleaned += record.place.stored_bytes() as u32;
-            part.values.push((record.key.to_vec(), record.place, record.value));
+        if walk.at < until.min(extent.len) {
+            tracing::warn!(
+                "{} cannot be read to its end; it is kept as it is",
+                path(&self.dir, number).display()
+            );
+            writer.stuck.insert(number);
+            writer.cleaning = None;
+            return Ok(None);
         }
-        Ok(Some(part))
+        Ok(Some(Part { file: number, records, at: walk.at, is_last: walk.at >= extent.len }))
     }
 
-    /// A part's values that are in use lie elsewhere now, durably: of those that were not, so many bytes are garbage no more.
-    pub fn cleaned(&self, writer: &mut Writer, part: &Part, unused: u64) -> io::Result<()> {
-        writer.garbage = writer.garbage.saturating_sub(unused);
-        writer.changed = true;
+    fn file_to_clean(&self, writer: &Writer) -> Option<u32> {
+        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        let newest = writer.newest.as_ref().map(|(number, _)| *number);
+        let is_worth_it = |(number, extent): &(&u32, &Extent)| {
+            let is_open = Some(**number) == newest && extent.len < self.limits.least_bytes;
+            extent.unused > extent.len / 2 && !is_open && !writer.stuck.contains(number)
+        };
+        files.0.iter().find(is_worth_it).map(|(number, _)| *number)
+    }
+
+    /// What is in use of a part lies elsewhere now, durably.
+    pub fn cleaned(&self, writer: &mut Writer, part: &Part) -> io::Result<()> {
         writer.taken_in = 0;
         if !part.is_last {
+            writer.cleaning = Some((part.file, part.at));
             return Ok(());
         }
-        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = files.0.remove(&part.number) {
-            writer.total = writer.total.saturating_sub(file.metadata()?.len());
-        }
-        writer.garbage = writer.garbage.min(writer.total);
-        writer.cleaned = 0;
-        std::fs::remove_file(path(&self.dir, part.number))
+        writer.cleaning = None;
+        writer.changed.remove(&part.file);
+        self.change_files(|files| files.remove(&part.file));
+        std::fs::remove_file(path(&self.dir, part.file))
+    }
+}
+
+impl Part {
+    pub fn file(&self) -> u32 {
+        self.file
     }
 }
 
 fn path(dir: &Path, number: u32) -> PathBuf {
-    dir.join(format!("{number:08}"))
+    dir.join(name(number))
+}
+
+fn name(number: u32) -> String {
+    format!("{number:08}")
 }
 
 /// The numbers of the files in a directory.
@@ -449,7 +518,9 @@ fn numbers(dir: &Path) -> io::Result<Vec<u32>> {
     };
     let mut numbers = Vec::new();
     for entry in entries {
-        numbers.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+        let entry = entry?.file_name();
+        let number = entry.to_str().and_then(|entry| entry.parse().ok());
+        numbers.extend(number.filter(|number| entry.to_str() == Some(&name(*number))));
     }
     Ok(numbers)
 }

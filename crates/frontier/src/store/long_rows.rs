@@ -1,15 +1,34 @@
 //! Rows whose values lie in the heap: signatures.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use fjall::{OwnedWriteBatch, PersistMode, Readable as _, Snapshot};
 use lycosa_types::UrlId;
 
 use super::heap::{Files, Held, Writer};
-use super::{MARK_HEAP, Store, StoreError};
+use super::rows::Rows;
+use super::{Store, StoreError};
 
+/// What the name of a mark begins with that a file of the heap has; its number follows.
+const MARK: &[u8] = b"heap/";
 /// Tries to read a value that is moved meanwhile.
 const TRIES: usize = 3;
+
+fn mark_key(number: u32) -> Vec<u8> {
+    [MARK, &number.to_be_bytes()].concat()
+}
+
+/// The marks of the heap's files.
+pub(super) fn heap_marks(meta: &Rows) -> Result<BTreeMap<u32, [u8; 8]>, StoreError> {
+    let read = |guard: fjall::Guard| {
+        let (key, mark) = guard.into_inner()?;
+        let number = key.strip_prefix(MARK).and_then(|number| number.try_into().ok());
+        let mark = <[u8; 8]>::try_from(&*mark).ok();
+        number.map(u32::from_be_bytes).zip(mark).ok_or(StoreError::Damaged("mark of the heap"))
+    };
+    meta.prefix(MARK).map(read).collect()
+}
 
 /// What a row holds, wherever its value lies.
 pub(super) fn value_of(files: &Files, key: &[u8], row: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
@@ -42,9 +61,9 @@ impl Store {
 
     /// The signatures of every page: long ones in the order they were written.
     pub fn all_signatures(&self) -> impl Iterator<Item = Result<(UrlId, Vec<u8>), StoreError>> + '_ {
-        let (moment, files, has_garbage) = {
-            let writer = self.heap.writer();
-            (self.db.snapshot(), self.heap.files(), writer.has_garbage())
+        let (moment, files) = {
+            let _writer = self.heap.writer();
+            (self.db.snapshot(), self.heap.files())
         };
         let short = self.signatures.iter_at(&moment).filter_map(|guard| {
             let read = || {
@@ -56,11 +75,13 @@ impl Store {
             };
             read().transpose()
         });
+        let known = files.clone();
         let long = files.records().filter_map(move |record| {
             let read = || {
-                let (key, place, value) = record.map_err(fjall::Error::Io)?;
-                let is_used = !has_garbage || self.row_at(&moment, &key)?.as_deref() == Some(&place.to_row());
-                Ok(if is_used { Some((url_id(&key)?, value)) } else { None })
+                let record = record.map_err(fjall::Error::Io)?;
+                let is_used = known.is_all_used(record.place.file)
+                    || self.row_at(&moment, &record.key)?.as_deref() == Some(&record.place.to_row());
+                Ok(if is_used { Some((url_id(&record.key)?, record.value)) } else { None })
             };
             read().transpose()
         });
@@ -80,21 +101,24 @@ impl Store {
         key: &[u8],
         value: &[u8],
     ) -> Result<(), StoreError> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(StoreError::Poisoned);
+        }
         let keyspace = self.signatures.made()?;
         let put = self.heap.put(writer, key, value, |row| batch.insert(keyspace, key, row));
         put.map_err(|error| {
-            // As a failed commit: what is written after it could lie anywhere.
+            // As a failed commit: nothing is written after a write whose fate is unknown.
             self.poisoned.store(true, Ordering::Release);
             fjall::Error::Io(error).into()
         })
     }
 
-    /// Counts the value that a row points to as garbage: the row is about to change.
+    /// The row of this key is about to change: what it points to will be out of use.
     pub(super) fn discard_long(&self, writer: &mut Writer, key: &[u8]) -> Result<(), StoreError> {
         if let Some(row) = self.signatures.get(key)?
             && let Held::There(place) = Held::read(&row)
         {
-            writer.discard(place.stored_bytes());
+            self.heap.discard(writer, place);
         }
         Ok(())
     }
@@ -106,33 +130,42 @@ impl Store {
         writer: &mut Writer,
         durable: bool,
     ) -> Result<(), StoreError> {
+        // It may have failed while the writer was waited for.
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(StoreError::Poisoned);
+        }
         if durable { writer.sync() } else { writer.write_out() }.map_err(fjall::Error::Io)?;
-        if let Some(mark) = writer.mark() {
-            batch.insert(self.meta.made()?, MARK_HEAP, mark.as_slice());
+        for (number, mark) in self.heap.changed_marks(writer) {
+            batch.insert(self.meta.made()?, mark_key(number), mark.as_slice());
         }
         batch.commit()?;
         self.clean(writer)
     }
 
-    /// Goes through a part of the oldest file of values, if much of what is there is garbage.
+    /// Goes through a part of a file of the heap, if most of one is out of use.
     fn clean(&self, writer: &mut Writer) -> Result<(), StoreError> {
         let Some(part) = self.heap.part_to_clean(writer).map_err(fjall::Error::Io)? else { return Ok(()) };
-        let mut batch = self.batch(part.values.len() + 1);
-        let mut unused = 0;
-        for (key, place, value) in &part.values {
-            if self.signatures.get(key)?.as_deref() == Some(&place.to_row()) {
-                self.put_long(&mut batch, writer, key, value)?;
-            } else {
-                unused += place.stored_bytes();
+        let meta = self.meta.made()?;
+        let mut batch = self.batch(part.records.len() + 2);
+        for record in &part.records {
+            if self.signatures.get(record.key)?.as_deref() == Some(&record.place.to_row()) {
+                self.put_long(&mut batch, writer, &record.key, &record.value)?;
+                self.heap.discard(writer, record.place);
             }
         }
         writer.sync().map_err(fjall::Error::Io)?;
-        if let Some(mark) = writer.mark() {
-            batch.insert(self.meta.made()?, MARK_HEAP, mark.as_slice());
+        let goes = part.is_last.then_some(part.file());
+        for (number, mark) in self.heap.changed_marks(writer) {
+            if Some(number) != goes {
+                batch.insert(meta, mark_key(number), mark.as_slice());
+            }
         }
+        if let Some(number) = goes {
+            batch.remove(meta, mark_key(number));
+        }
+        // Durable, and with it whatever was committed before without being so: no row points to a file that goes.
         batch.commit()?;
-        // Rows that pointed to the file may have been written without being durable: the batch made them so.
-        Ok(self.heap.cleaned(writer, &part, unused).map_err(fjall::Error::Io)?)
+        Ok(self.heap.cleaned(writer, &part).map_err(fjall::Error::Io)?)
     }
 
     /// Makes everything durable that was written.
@@ -154,7 +187,7 @@ mod tests {
     use lycosa_types::{PartitionId, UrlKey};
     use proptest::prelude::*;
 
-    const LIMITS: HeapLimits = HeapLimits { file_bytes: 4000, least_garbage: 2000, step_bytes: 900 };
+    const LIMITS: HeapLimits = HeapLimits { file_bytes: 4000, least_bytes: 2000, step_bytes: 900 };
 
     fn open(dir: &Path) -> Store {
         Store::open_with(dir, 32 << 20, LIMITS).unwrap()
@@ -231,28 +264,100 @@ mod tests {
         assert_eq!(store.signatures(id(0, 2)).unwrap(), Some(value(900, 3)));
     }
 
+    fn only_file(dir: &Path) -> std::path::PathBuf {
+        let mut files = std::fs::read_dir(dir.join(HEAP_DIR)).unwrap();
+        let file = files.next().unwrap().unwrap().path();
+        assert!(files.next().is_none());
+        file
+    }
+
     #[test]
-    fn a_damaged_value_is_missing() {
+    fn a_damaged_value_is_missing_and_no_other() {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
-        write(&store, 0, &[(1, Some(value(500, 1))), (2, Some(value(500, 2)))]);
+        write(&store, 0, &[(1, Some(value(500, 1))), (2, Some(value(500, 2))), (3, Some(value(500, 3)))]);
         drop(store);
-        let path = std::fs::read_dir(dir.path().join(HEAP_DIR)).unwrap().next().unwrap().unwrap().path();
+        let path = only_file(dir.path());
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[100] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
         let store = open(dir.path());
         assert_eq!(store.signatures(id(0, 1)).unwrap(), None);
         assert_eq!(store.signatures(id(0, 2)).unwrap(), Some(value(500, 2)));
+        assert_eq!(all(&store).len(), 2);
         let (_, pairs) = store.dump_partition(PartitionId(0)).unwrap();
-        assert_eq!(pairs.map(Result::unwrap).count(), 1);
-        drop(store);
-        bytes.truncate(200);
-        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(pairs.map(Result::unwrap).count(), 2);
+        // It is cleaned around the damage.
+        for round in 4..40u8 {
+            write(&store, 0, &[(3, Some(value(900, round)))]);
+        }
+        assert!(!path.exists());
+        assert_eq!(all(&store), BTreeMap::from([(id(0, 2), value(500, 2)), (id(0, 3), value(900, 39))]));
+    }
+
+    #[test]
+    fn a_file_that_lost_its_end_is_not_written_to() {
+        let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
-        assert_eq!((all(&store), store.signatures(id(0, 2)).unwrap()), (BTreeMap::new(), None));
-        write(&store, 0, &[(2, Some(value(500, 3)))]);
-        assert_eq!(store.signatures(id(0, 2)).unwrap(), Some(value(500, 3)));
+        write(&store, 0, &[(1, Some(value(500, 1))), (2, Some(value(500, 2)))]);
+        drop(store);
+        let path = only_file(dir.path());
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..800]).unwrap();
+        let store = open(dir.path());
+        let mut expected = BTreeMap::from([(id(0, 1), value(500, 1))]);
+        assert_eq!((all(&store), store.signatures(id(0, 2)).unwrap()), (expected.clone(), None));
+        for round in 3..40u8 {
+            write(&store, 0, &[(2, Some(value(500, round))), (3, Some(value(900, round)))]);
+            expected.extend([(id(0, 2), value(500, round)), (id(0, 3), value(900, round))]);
+            assert_eq!(all(&store), expected);
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), bytes[..800]);
+        write(&store, 0, &[(1, None)]);
+        expected.remove(&id(0, 1));
+        for round in 40..60u8 {
+            write(&store, 0, &[(2, Some(value(500, round)))]);
+        }
+        expected.insert(id(0, 2), value(500, 59));
+        assert_eq!(all(&store), expected);
+        assert!(!path.exists());
+        drop(store);
+        assert_eq!(all(&open(dir.path())), expected);
+    }
+
+    #[test]
+    fn what_is_refused_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        let key = [&[Space::Signatures as u8], &id(0, 1).to_bytes()[2..]].concat();
+        let value = value(500, 1);
+        let refused = store.apply_partition(PartitionId(0), &[(&key, Some(&value)), (b"?", None)], None);
+        assert!(matches!(refused, Err(StoreError::Damaged(_))));
+        write(&store, 0, &[(2, Some(value.clone()))]);
+        assert_eq!(all(&store), BTreeMap::from([(id(0, 2), value)]));
+    }
+
+    #[test]
+    fn directories_from_before_the_heap_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        let key = id(0, 1).to_bytes();
+        store.signatures.made().unwrap().insert(key, value(700, 1)).unwrap();
+        store.meta.made().unwrap().insert("format", super::super::FORMAT_BEFORE.to_be_bytes()).unwrap();
+        store.persist().unwrap();
+        drop(store);
+        let store = open(dir.path());
+        assert_eq!(all(&store), BTreeMap::from([(id(0, 1), value(700, 1))]));
+        assert_eq!(store.mark("format").unwrap().unwrap(), super::super::FORMAT_VERSION.to_be_bytes());
+        write(&store, 0, &[(1, Some(value(700, 2)))]);
+        assert_eq!(all(&store), BTreeMap::from([(id(0, 1), value(700, 2))]));
+        store.meta.made().unwrap().insert("format", 6u32.to_be_bytes()).unwrap();
+        store.persist().unwrap();
+        drop(store);
+        assert!(matches!(
+            Store::open_with(dir.path(), 32 << 20, LIMITS),
+            Err(StoreError::Format { found: 6 })
+        ));
     }
 
     #[test]
@@ -281,7 +386,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
         #[test]
         fn it_holds_what_a_map_would_hold(
@@ -309,8 +414,10 @@ mod tests {
                         None => model.remove(&id(partition, key)),
                     };
                 }
+                prop_assert_eq!(all(&store), model.clone());
+                let used: u64 = model.values().map(|value| value.len() as u64 + 26).sum();
+                prop_assert!(store.heap.total_bytes() <= 4 * used + 20_000);
             }
-            prop_assert_eq!(all(&store), model.clone());
             for (id, value) in &model {
                 prop_assert_eq!(store.signatures(*id).unwrap(), Some(value.clone()));
             }

@@ -46,12 +46,15 @@ use crate::frontier::Done;
 use crate::host_queue::Entry;
 use crate::order::Rank;
 use heap::{Heap, HeapLimits};
+use long_rows::heap_marks;
 use operations::Space;
 use queue::read_row;
 use rows::Rows;
 
 /// The version of everything below `state/`. A store with another version is refused.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
+/// The one before, which has no heap. It is opened as well, and is the present one from then on.
+const FORMAT_BEFORE: u32 = 4;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -77,8 +80,6 @@ pub enum StoreError {
 
 /// The long values, below the state's directory.
 const HEAP_DIR: &str = "heap";
-/// How far its files are written, and how much of them is garbage.
-const MARK_HEAP: &str = "heap";
 
 /// A named value of the engine's own: ends of files, totals.
 pub type Mark = (&'static str, Vec<u8>);
@@ -210,10 +211,11 @@ impl Store {
         let (long, short) = ((memtable, memtable * 2), (short_rows, short_rows * 4));
         let rows = |name, (memtable, most): (u64, u64)| Rows::open(&db, name, sized(memtable), most);
         let meta = rows("meta", short)?;
-        let heap_mark = meta.get(MARK_HEAP)?;
-        let store = Self {
+        check_format(&db, &meta)?;
+        let heap = Heap::open(&dir.join(HEAP_DIR), &heap_marks(&meta)?, heap).map_err(fjall::Error::Io)?;
+        Ok(Self {
             meta,
-            heap: Heap::open(&dir.join(HEAP_DIR), heap_mark.as_deref(), heap).map_err(fjall::Error::Io)?,
+            heap,
             urls: rows("urls", long)?,
             known: rows("known", short)?,
             hosts: rows("hosts", short)?,
@@ -243,23 +245,7 @@ impl Store {
             },
             poisoned: AtomicBool::new(false),
             db,
-        };
-        store.check_format()?;
-        Ok(store)
-    }
-
-    fn check_format(&self) -> Result<(), StoreError> {
-        match self.meta.get("format")? {
-            Some(bytes) => {
-                let found = <[u8; 4]>::try_from(&*bytes).map_err(|_| StoreError::Damaged("format mark"))?;
-                let found = u32::from_be_bytes(found);
-                if found == FORMAT_VERSION { Ok(()) } else { Err(StoreError::Format { found }) }
-            }
-            None => {
-                self.meta.made()?.insert("format", FORMAT_VERSION.to_be_bytes())?;
-                Ok(self.db.persist(PersistMode::SyncAll)?)
-            }
-        }
+        })
     }
 
     /// Writes everything in one atomic, durable batch: what ended, what changed, and the engine's own marks.
@@ -413,11 +399,24 @@ impl Store {
 
     /// Bytes the state takes on disk.
     pub fn disk_bytes(&self) -> Result<u64, StoreError> {
-        Ok(self.db.disk_space()? + self.heap.writer().total())
+        Ok(self.db.disk_space()? + self.heap.total_bytes())
     }
 
     /// A host slot of `origin` in `partition`.
     pub fn slot(partition: PartitionId, origin: &str) -> HostSlot {
         HostSlot { partition, host: HostKey::of(origin) }
     }
+}
+
+fn check_format(db: &Database, meta: &Rows) -> Result<(), StoreError> {
+    if let Some(bytes) = meta.get("format")? {
+        let found = <[u8; 4]>::try_from(&*bytes).map_err(|_| StoreError::Damaged("format mark"))?;
+        match u32::from_be_bytes(found) {
+            FORMAT_VERSION => return Ok(()),
+            FORMAT_BEFORE => {}
+            found => return Err(StoreError::Format { found }),
+        }
+    }
+    meta.made()?.insert("format", FORMAT_VERSION.to_be_bytes())?;
+    Ok(db.persist(PersistMode::SyncAll)?)
 }

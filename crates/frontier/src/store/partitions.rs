@@ -41,6 +41,12 @@ fn full_key(partition: PartitionId, rest: &[u8]) -> Vec<u8> {
     key
 }
 
+/// The keyspace of an operation, and its key without the partition.
+fn untagged(key: &[u8]) -> Option<(Space, &[u8])> {
+    let (tag, rest) = key.split_first()?;
+    Some((Space::from_tag(*tag)?, rest))
+}
+
 impl Store {
     /// What [`Store::commit`] would write, by partition. Prints and marks are the node's own and not in it.
     pub fn operations(&self, done: &[Done], changes: &Changes) -> Result<Operations, StoreError> {
@@ -115,9 +121,12 @@ impl Store {
         partition: PartitionId,
         operations: &[(&[u8], Option<&[u8]>)],
     ) -> Result<(), StoreError> {
+        // Before values are taken in.
+        if operations.iter().any(|(key, _)| untagged(key).is_none()) {
+            return Err(StoreError::Damaged("key of a partition"));
+        }
         for (key, value) in operations {
-            let (tag, rest) = key.split_first().ok_or(StoreError::Damaged("key of a partition"))?;
-            let space = Space::from_tag(*tag).ok_or(StoreError::Damaged("key of a partition"))?;
+            let Some((space, rest)) = untagged(key) else { continue };
             let key = full_key(partition, rest);
             if space == Space::Signatures {
                 self.discard_long(writer, &key)?;
