@@ -26,6 +26,8 @@ const LEAST_BYTES: usize = 128;
 const MOST_BYTES: usize = 64 << 20;
 /// The first byte of a row that tells a place: values begin with a version, or 0xFF.
 const PLACE: u8 = 0;
+/// Bytes of such a row.
+const ROW_BYTES: usize = 13;
 /// What is gathered before it is written, and what is read at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -55,8 +57,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub fn to_row(self) -> [u8; 13] {
-        let mut row = [PLACE; 13];
+    pub fn to_row(self) -> [u8; ROW_BYTES] {
+        let mut row = [PLACE; ROW_BYTES];
         row[1..5].copy_from_slice(&self.file.to_be_bytes());
         row[5..9].copy_from_slice(&self.at.to_be_bytes());
         row[9..].copy_from_slice(&self.len.to_be_bytes());
@@ -92,11 +94,16 @@ impl<'r> Held<'r> {
     }
 }
 
-/// A value with its key and where it lies.
+/// A value with its key and where it lies; none if it is damaged.
 pub(super) struct Record {
     pub key: [u8; KEY_BYTES],
     pub place: Place,
-    pub value: Vec<u8>,
+    pub value: Option<Vec<u8>>,
+}
+
+/// Whether a value in a file can be so long.
+fn is_possible(len: u32) -> bool {
+    len == ROW_BYTES as u32 || (LEAST_BYTES..=MOST_BYTES).contains(&(len as usize))
 }
 
 fn checksum(key: &[u8], value: &[u8]) -> u32 {
@@ -147,7 +154,7 @@ impl Files {
         self.0.get(&number).is_some_and(|extent| extent.unused == 0)
     }
 
-    /// Every value, in the order they were written; what cannot be read is left out.
+    /// Every value, in the order they were written.
     pub fn records(self) -> impl Iterator<Item = io::Result<Record>> {
         self.0.into_iter().flat_map(|(number, extent)| {
             let mut walk = Walk::new(number, extent.file, 0, extent.len);
@@ -202,25 +209,28 @@ impl Walk {
         Self { number, reader, at, end, is_lost: false }
     }
 
-    /// The next value that is whole.
     fn next(&mut self) -> io::Result<Option<Record>> {
-        while self.at < self.end && !self.is_lost {
-            let mut bytes = Vec::new();
-            self.reader.by_ref().take(HEAD_BYTES.into()).read_to_end(&mut bytes)?;
-            let head = read_head(&bytes);
-            let place = Place { file: self.number, at: self.at, len: head.map_or(u32::MAX, |(len, ..)| len) };
-            let Some((_, check, key)) = head.filter(|_| place.end() <= self.end.into()) else {
-                self.is_lost = true;
-                break;
-            };
-            let mut value = Vec::new();
-            self.reader.by_ref().take(place.len.into()).read_to_end(&mut value)?;
-            self.at += place.stored_bytes();
-            if value.len() == place.len as usize && checksum(&key, &value) == check {
-                return Ok(Some(Record { key, place, value }));
-            }
+        if self.at >= self.end || self.is_lost {
+            return Ok(None);
         }
-        Ok(None)
+        // Until it is known where the next one begins.
+        self.is_lost = true;
+        let mut bytes = Vec::new();
+        self.reader.by_ref().take(HEAD_BYTES.into()).read_to_end(&mut bytes)?;
+        let Some((len, check, key)) = read_head(&bytes) else {
+            // The file is shorter than it should be: nothing lies behind its end.
+            (self.at, self.is_lost) = (self.end, false);
+            return Ok(None);
+        };
+        let place = Place { file: self.number, at: self.at, len };
+        if !is_possible(len) || place.end() > self.end.into() {
+            return Ok(None);
+        }
+        bytes.clear();
+        self.reader.by_ref().take(len.into()).read_to_end(&mut bytes)?;
+        (self.at, self.is_lost) = (self.at + place.stored_bytes(), false);
+        let is_whole = bytes.len() == len as usize && checksum(&key, &bytes) == check;
+        Ok(Some(Record { key, place, value: is_whole.then_some(bytes) }))
     }
 }
 
@@ -297,7 +307,7 @@ impl Heap {
                 std::fs::remove_file(path(dir, number))?;
             }
         }
-        let (mut files, mut newest, mut end) = (BTreeMap::new(), None, 0);
+        let mut files = BTreeMap::new();
         for (&number, mark) in marks {
             let [len, unused] = [0, 4].map(|at| {
                 mark.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes)
@@ -307,21 +317,18 @@ impl Heap {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 file => Arc::new(file?),
             };
-            let there = file.metadata()?.len();
-            if there > len.into() {
+            if file.metadata()?.len() > len.into() {
                 file.set_len(len.into())?;
             }
-            // One that lost its end is not written to again: what comes after the loss could not be told apart.
-            newest = (there >= len.into()).then(|| (number, Arc::clone(&file)));
-            end = len;
             files.insert(number, Extent { file, len, unused: unused.min(len) });
         }
         let writer = Writer {
-            newest,
-            end,
+            // What is written from now on goes into another file: one that a crash left with a gap could not be read behind it.
+            newest: None,
+            end: 0,
             last: marks.keys().next_back().copied().unwrap_or(0),
             buffer: Vec::new(),
-            is_unsynced: true,
+            is_unsynced: false,
             changed: BTreeSet::new(),
             cleaning: None,
             stuck: BTreeSet::new(),
@@ -460,13 +467,8 @@ impl Heap {
         {
             records.push(record);
         }
-        if walk.at < until.min(extent.len) {
-            tracing::warn!(
-                "{} cannot be read to its end; it is kept as it is",
-                path(&self.dir, number).display()
-            );
-            writer.stuck.insert(number);
-            writer.cleaning = None;
+        if walk.is_lost || walk.at < until.min(extent.len) {
+            self.keep(writer, number);
             return Ok(None);
         }
         Ok(Some(Part { file: number, records, at: walk.at, is_last: walk.at >= extent.len }))
@@ -480,6 +482,19 @@ impl Heap {
             extent.unused > extent.len / 2 && !is_open && !writer.stuck.contains(number)
         };
         files.0.iter().find(is_worth_it).map(|(number, _)| *number)
+    }
+
+    /// Whether nothing of a file is in use. If something is after all of it was cleaned, it was not found.
+    pub fn is_unused(&self, number: u32) -> bool {
+        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        files.0.get(&number).is_some_and(|extent| extent.unused == extent.len)
+    }
+
+    /// A file is kept although most of it is out of use.
+    pub fn keep(&self, writer: &mut Writer, number: u32) {
+        tracing::warn!("{} cannot be read as a whole; it is kept", path(&self.dir, number).display());
+        writer.stuck.insert(number);
+        writer.cleaning = None;
     }
 
     /// What is in use of a part lies elsewhere now, durably.

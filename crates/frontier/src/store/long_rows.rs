@@ -81,7 +81,8 @@ impl Store {
                 let record = record.map_err(fjall::Error::Io)?;
                 let is_used = known.is_all_used(record.place.file)
                     || self.row_at(&moment, &record.key)?.as_deref() == Some(&record.place.to_row());
-                Ok(if is_used { Some((url_id(&record.key)?, record.value)) } else { None })
+                let Some(value) = record.value.filter(|_| is_used) else { return Ok(None) };
+                Ok(Some((url_id(&record.key)?, value)))
             };
             read().transpose()
         });
@@ -126,7 +127,7 @@ impl Store {
     /// Commits a batch after the values it points to. Whether those have to be durable, too, is told by `durable`.
     pub(super) fn commit_with_values(
         &self,
-        mut batch: OwnedWriteBatch,
+        batch: OwnedWriteBatch,
         writer: &mut Writer,
         durable: bool,
     ) -> Result<(), StoreError> {
@@ -134,12 +135,25 @@ impl Store {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(StoreError::Poisoned);
         }
+        let result = self.write_with_values(batch, writer, durable).and_then(|()| self.clean(writer));
+        if result.is_err() {
+            // Before anybody else has the writer.
+            self.poisoned.store(true, Ordering::Release);
+        }
+        result
+    }
+
+    fn write_with_values(
+        &self,
+        mut batch: OwnedWriteBatch,
+        writer: &mut Writer,
+        durable: bool,
+    ) -> Result<(), StoreError> {
         if durable { writer.sync() } else { writer.write_out() }.map_err(fjall::Error::Io)?;
         for (number, mark) in self.heap.changed_marks(writer) {
             batch.insert(self.meta.made()?, mark_key(number), mark.as_slice());
         }
-        batch.commit()?;
-        self.clean(writer)
+        Ok(batch.commit()?)
     }
 
     /// Goes through a part of a file of the heap, if most of one is out of use.
@@ -149,12 +163,15 @@ impl Store {
         let mut batch = self.batch(part.records.len() + 2);
         for record in &part.records {
             if self.signatures.get(record.key)?.as_deref() == Some(&record.place.to_row()) {
-                self.put_long(&mut batch, writer, &record.key, &record.value)?;
+                match &record.value {
+                    Some(value) => self.put_long(&mut batch, writer, &record.key, value)?,
+                    None => batch.remove(self.signatures.made()?, record.key),
+                }
                 self.heap.discard(writer, record.place);
             }
         }
         writer.sync().map_err(fjall::Error::Io)?;
-        let goes = part.is_last.then_some(part.file());
+        let goes = (part.is_last && self.heap.is_unused(part.file())).then_some(part.file());
         for (number, mark) in self.heap.changed_marks(writer) {
             if Some(number) != goes {
                 batch.insert(meta, mark_key(number), mark.as_slice());
@@ -165,6 +182,10 @@ impl Store {
         }
         // Durable, and with it whatever was committed before without being so: no row points to a file that goes.
         batch.commit()?;
+        if part.is_last && goes.is_none() {
+            self.heap.keep(writer, part.file());
+            return Ok(());
+        }
         Ok(self.heap.cleaned(writer, &part).map_err(fjall::Error::Io)?)
     }
 
@@ -275,7 +296,8 @@ mod tests {
     fn a_damaged_value_is_missing_and_no_other() {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
-        write(&store, 0, &[(1, Some(value(500, 1))), (2, Some(value(500, 2))), (3, Some(value(500, 3)))]);
+        let values: Vec<_> = (1..6).map(|key| (key, Some(value(500, key)))).collect();
+        write(&store, 0, &values);
         drop(store);
         let path = only_file(dir.path());
         let mut bytes = std::fs::read(&path).unwrap();
@@ -284,15 +306,37 @@ mod tests {
         let store = open(dir.path());
         assert_eq!(store.signatures(id(0, 1)).unwrap(), None);
         assert_eq!(store.signatures(id(0, 2)).unwrap(), Some(value(500, 2)));
-        assert_eq!(all(&store).len(), 2);
+        assert_eq!(all(&store).len(), 4);
         let (_, pairs) = store.dump_partition(PartitionId(0)).unwrap();
-        assert_eq!(pairs.map(Result::unwrap).count(), 2);
+        assert_eq!(pairs.map(Result::unwrap).count(), 4);
         // It is cleaned around the damage.
-        for round in 4..40u8 {
-            write(&store, 0, &[(3, Some(value(900, round)))]);
+        write(&store, 0, &[(3, None), (4, None), (5, Some(value(400, 5)))]);
+        for _ in 0..5 {
+            write(&store, 1, &[]);
         }
         assert!(!path.exists());
-        assert_eq!(all(&store), BTreeMap::from([(id(0, 2), value(500, 2)), (id(0, 3), value(900, 39))]));
+        assert_eq!(all(&store), BTreeMap::from([(id(0, 2), value(500, 2)), (id(0, 5), value(400, 5))]));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_as_a_whole_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        write(&store, 0, &[(1, Some(value(500, 1))), (2, Some(value(500, 2))), (3, Some(value(900, 3)))]);
+        drop(store);
+        let path = only_file(dir.path());
+        let mut bytes = std::fs::read(&path).unwrap();
+        // The length of the first.
+        bytes[0] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        let store = open(dir.path());
+        write(&store, 0, &[(1, None), (3, None)]);
+        for round in 4..20u8 {
+            write(&store, 0, &[(3, Some(value(900, round)))]);
+        }
+        assert!(path.exists());
+        assert_eq!(store.signatures(id(0, 2)).unwrap(), Some(value(500, 2)));
+        assert_eq!(store.signatures(id(0, 3)).unwrap(), Some(value(900, 19)));
     }
 
     #[test]

@@ -212,6 +212,10 @@ impl Store {
         let rows = |name, (memtable, most): (u64, u64)| Rows::open(&db, name, sized(memtable), most);
         let meta = rows("meta", short)?;
         check_format(&db, &meta)?;
+        if dir.join(HEAP_DIR).exists() {
+            // Files without a mark are deleted: that there is none must be durable.
+            db.persist(PersistMode::SyncAll)?;
+        }
         let heap = Heap::open(&dir.join(HEAP_DIR), &heap_marks(&meta)?, heap).map_err(fjall::Error::Io)?;
         Ok(Self {
             meta,

@@ -47,6 +47,11 @@ fn untagged(key: &[u8]) -> Option<(Space, &[u8])> {
     Some((Space::from_tag(*tag)?, rest))
 }
 
+fn check_keys(operations: &[(&[u8], Option<&[u8]>)]) -> Result<(), StoreError> {
+    let are_good = operations.iter().all(|(key, _)| untagged(key).is_some());
+    are_good.then_some(()).ok_or(StoreError::Damaged("key of a partition"))
+}
+
 impl Store {
     /// What [`Store::commit`] would write, by partition. Prints and marks are the node's own and not in it.
     pub fn operations(&self, done: &[Done], changes: &Changes) -> Result<Operations, StoreError> {
@@ -63,21 +68,27 @@ impl Store {
         changes: &Changes,
         marks: &[Mark],
     ) -> Result<(), StoreError> {
+        for write in writes {
+            check_keys(write.operations)?;
+        }
         let size = writes.iter().map(|write| write.operations.len() + 1).sum::<usize>() + 8;
         let mut batch = self.batch(size);
-        let mut writer = self.heap.writer();
-        for write in writes {
-            self.write_partition(&mut batch, &mut writer, write)?;
-        }
         let here = |partition: PartitionId| writes.iter().any(|write| write.partition == partition);
-        for (digest, id) in changes.prints.iter().filter(|(_, id)| here(id.partition)) {
-            batch.insert(self.prints.made()?, digest.0.to_be_bytes().as_slice(), id.to_bytes().as_slice());
-        }
-        for &(partition, print) in changes.known.iter().filter(|(partition, _)| here(*partition)) {
-            batch.insert(self.known.made()?, known_in(partition, print).as_slice(), [].as_slice());
-        }
-        self.write_marks(&mut batch, changes, marks)?;
-        self.guarded(|| self.commit_with_values(batch, &mut writer, true))
+        self.guarded(|| {
+            let mut writer = self.heap.writer();
+            for write in writes {
+                self.write_partition(&mut batch, &mut writer, write)?;
+            }
+            for (digest, id) in changes.prints.iter().filter(|(_, id)| here(id.partition)) {
+                let (digest, id) = (digest.0.to_be_bytes(), id.to_bytes());
+                batch.insert(self.prints.made()?, digest.as_slice(), id.as_slice());
+            }
+            for &(partition, print) in changes.known.iter().filter(|(partition, _)| here(*partition)) {
+                batch.insert(self.known.made()?, known_in(partition, print).as_slice(), [].as_slice());
+            }
+            self.write_marks(&mut batch, changes, marks)?;
+            self.commit_with_values(batch, &mut writer, true)
+        })
     }
 
     /// Writes operations of one partition. With a position: durable when this returns.
@@ -88,19 +99,22 @@ impl Store {
         position: Option<&[u8]>,
     ) -> Result<(), StoreError> {
         // What comes from elsewhere is looked at before anything is written: a key that cannot be is no failed write.
+        check_keys(operations)?;
         let mut batch = self.batch(operations.len() + 1);
-        let mut writer = self.heap.writer();
-        match position {
-            Some(position) => {
-                let write = PartitionWrite { partition, position, operations };
-                self.write_partition(&mut batch, &mut writer, &write)?;
+        self.guarded(|| {
+            let mut writer = self.heap.writer();
+            match position {
+                Some(position) => {
+                    let write = PartitionWrite { partition, position, operations };
+                    self.write_partition(&mut batch, &mut writer, &write)?;
+                }
+                None => {
+                    batch = batch.durability(None);
+                    self.write_operations(&mut batch, &mut writer, partition, operations)?;
+                }
             }
-            None => {
-                batch = batch.durability(None);
-                self.write_operations(&mut batch, &mut writer, partition, operations)?;
-            }
-        }
-        self.guarded(|| self.commit_with_values(batch, &mut writer, position.is_some()))
+            self.commit_with_values(batch, &mut writer, position.is_some())
+        })
     }
 
     fn write_partition(
@@ -121,10 +135,6 @@ impl Store {
         partition: PartitionId,
         operations: &[(&[u8], Option<&[u8]>)],
     ) -> Result<(), StoreError> {
-        // Before values are taken in.
-        if operations.iter().any(|(key, _)| untagged(key).is_none()) {
-            return Err(StoreError::Damaged("key of a partition"));
-        }
         for (key, value) in operations {
             let Some((space, rest)) = untagged(key) else { continue };
             let key = full_key(partition, rest);
