@@ -8,27 +8,19 @@
 //! that it follows from, and what a row points to is durable before the row is. Where that is not so, after a crash amid
 //! rows that need not be durable, the value is missing, never another one: each is stored with its key and a checksum.
 
+mod record;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufReader, Read as _};
+use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use xxhash_rust::xxh3::Xxh3Default;
+pub(super) use record::{Held, Place, Record};
+use record::{Walk, append, is_for_heap, read_value};
 
-/// Bytes of a key: partition and URL key.
-pub(super) const KEY_BYTES: usize = 18;
-/// Length and checksum, then the key.
-const HEAD_BYTES: u32 = 8 + KEY_BYTES as u32;
-/// Shorter values stay in their rows, and longer ones, if there should be any.
-const LEAST_BYTES: usize = 128;
-const MOST_BYTES: usize = 64 << 20;
-/// The first byte of a row that tells a place: values begin with a version, or 0xFF.
-const PLACE: u8 = 0;
-/// Bytes of such a row.
-const ROW_BYTES: usize = 13;
-/// What is gathered before it is written, and what is read at once.
+/// What is gathered before it is written.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// When files end and when they are cleaned.
@@ -46,78 +38,6 @@ impl Default for HeapLimits {
     fn default() -> Self {
         Self { file_bytes: 256 << 20, least_bytes: 32 << 20, step_bytes: 4 << 20 }
     }
-}
-
-/// Where a value lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub file: u32,
-    at: u32,
-    len: u32,
-}
-
-impl Place {
-    pub fn to_row(self) -> [u8; ROW_BYTES] {
-        let mut row = [PLACE; ROW_BYTES];
-        row[1..5].copy_from_slice(&self.file.to_be_bytes());
-        row[5..9].copy_from_slice(&self.at.to_be_bytes());
-        row[9..].copy_from_slice(&self.len.to_be_bytes());
-        row
-    }
-
-    /// Bytes in the file.
-    fn stored_bytes(self) -> u32 {
-        HEAD_BYTES.saturating_add(self.len)
-    }
-
-    fn end(self) -> u64 {
-        u64::from(self.at) + u64::from(self.stored_bytes())
-    }
-}
-
-/// A row's content.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Held<'r> {
-    Here(&'r [u8]),
-    There(Place),
-}
-
-impl<'r> Held<'r> {
-    pub fn read(row: &'r [u8]) -> Self {
-        let place = || {
-            let (file, rest) = row.strip_prefix(&[PLACE])?.split_first_chunk()?;
-            let (at, rest) = rest.split_first_chunk()?;
-            let [file, at, len] = [*file, *at, rest.try_into().ok()?].map(u32::from_be_bytes);
-            Some(Place { file, at, len })
-        };
-        place().map_or(Self::Here(row), Self::There)
-    }
-}
-
-/// A value with its key and where it lies; none if it is damaged.
-pub(super) struct Record {
-    pub key: [u8; KEY_BYTES],
-    pub place: Place,
-    pub value: Option<Vec<u8>>,
-}
-
-/// Whether a value in a file can be so long.
-fn is_possible(len: u32) -> bool {
-    len == ROW_BYTES as u32 || (LEAST_BYTES..=MOST_BYTES).contains(&(len as usize))
-}
-
-fn checksum(key: &[u8], value: &[u8]) -> u32 {
-    let mut hash = Xxh3Default::new();
-    hash.update(key);
-    hash.update(value);
-    hash.digest() as u32
-}
-
-/// Length, checksum and key at the beginning of a record.
-fn read_head(head: &[u8]) -> Option<(u32, u32, [u8; KEY_BYTES])> {
-    let (len, rest) = head.split_first_chunk()?;
-    let (check, rest) = rest.split_first_chunk()?;
-    Some((u32::from_le_bytes(*len), u32::from_le_bytes(*check), *rest.first_chunk()?))
 }
 
 /// A file as the state knows it.
@@ -160,77 +80,6 @@ impl Files {
             let mut walk = Walk::new(number, extent.file, 0, extent.len);
             std::iter::from_fn(move || walk.next().transpose())
         })
-    }
-}
-
-fn read_value(file: &File, key: &[u8], place: Place) -> io::Result<Option<Vec<u8>>> {
-    if place.len as usize > MOST_BYTES {
-        return Ok(None);
-    }
-    let mut bytes = vec![0; place.stored_bytes() as usize];
-    match file.read_exact_at(&mut bytes, place.at.into()) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-        read => read?,
-    }
-    let value = bytes.split_off(HEAD_BYTES as usize);
-    let is_it = |(len, check, of): (u32, u32, [u8; KEY_BYTES])| {
-        len == place.len && of.as_slice() == key && checksum(key, &value) == check
-    };
-    Ok(read_head(&bytes).is_some_and(is_it).then_some(value))
-}
-
-/// A way through a file.
-struct Walk {
-    number: u32,
-    reader: BufReader<From>,
-    at: u32,
-    end: u32,
-    /// What lies ahead cannot be told apart.
-    is_lost: bool,
-}
-
-/// A file read from a place on, wherever others read it.
-struct From {
-    file: Arc<File>,
-    at: u64,
-}
-
-impl io::Read for From {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(buffer, self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
-impl Walk {
-    fn new(number: u32, file: Arc<File>, at: u32, end: u32) -> Self {
-        let reader = BufReader::with_capacity(BUFFER_BYTES, From { file, at: at.into() });
-        Self { number, reader, at, end, is_lost: false }
-    }
-
-    fn next(&mut self) -> io::Result<Option<Record>> {
-        if self.at >= self.end || self.is_lost {
-            return Ok(None);
-        }
-        // Until it is known where the next one begins.
-        self.is_lost = true;
-        let mut bytes = Vec::new();
-        self.reader.by_ref().take(HEAD_BYTES.into()).read_to_end(&mut bytes)?;
-        let Some((len, check, key)) = read_head(&bytes) else {
-            // The file is shorter than it should be: nothing lies behind its end.
-            (self.at, self.is_lost) = (self.end, false);
-            return Ok(None);
-        };
-        let place = Place { file: self.number, at: self.at, len };
-        if !is_possible(len) || place.end() > self.end.into() {
-            return Ok(None);
-        }
-        bytes.clear();
-        self.reader.by_ref().take(len.into()).read_to_end(&mut bytes)?;
-        (self.at, self.is_lost) = (self.at + place.stored_bytes(), false);
-        let is_whole = bytes.len() == len as usize && checksum(&key, &bytes) == check;
-        Ok(Some(Record { key, place, value: is_whole.then_some(bytes) }))
     }
 }
 
@@ -371,9 +220,7 @@ impl Heap {
         value: &[u8],
         row: impl FnOnce(&[u8]) -> T,
     ) -> io::Result<T> {
-        // Nothing that stays in its row may look like a place.
-        let is_long = (LEAST_BYTES..=MOST_BYTES).contains(&value.len());
-        if key.len() != KEY_BYTES || (!is_long && matches!(Held::read(value), Held::Here(_))) {
+        if !is_for_heap(key, value) {
             return Ok(row(value));
         }
         let file = match &writer.newest {
@@ -381,10 +228,7 @@ impl Heap {
             _ => self.start_file(writer)?,
         };
         let place = Place { file, at: writer.end, len: value.len() as u32 };
-        writer.buffer.extend_from_slice(&place.len.to_le_bytes());
-        writer.buffer.extend_from_slice(&checksum(key, value).to_le_bytes());
-        writer.buffer.extend_from_slice(key);
-        writer.buffer.extend_from_slice(value);
+        append(key, value, &mut writer.buffer);
         writer.end += place.stored_bytes();
         writer.taken_in = writer.taken_in.saturating_add(place.stored_bytes());
         if writer.buffer.len() >= BUFFER_BYTES {
