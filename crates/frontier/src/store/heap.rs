@@ -103,22 +103,30 @@ pub(super) struct Writer {
     is_unsynced: bool,
     /// Files whose mark changed since the last commit.
     changed: BTreeSet<u32>,
-    /// The file that is being cleaned, and how far it is.
-    cleaning: Option<(u32, u32)>,
+    cleaning: Option<Cleaning>,
     /// Files that cannot be cleaned, because what is in them cannot be told apart.
     stuck: BTreeSet<u32>,
     /// Bytes that were taken in since the last commit.
     taken_in: u32,
 }
 
+/// A file that is being cleaned.
+#[derive(Clone, Copy)]
+struct Cleaning {
+    file: u32,
+    /// How far it is.
+    at: u32,
+    /// No value up to there was damaged.
+    is_whole: bool,
+}
+
 /// A part of the file that is being cleaned.
 pub(super) struct Part {
-    file: u32,
     pub records: Vec<Record>,
-    /// Where it ends.
-    at: u32,
     /// It is the last one.
     pub is_last: bool,
+    /// How far the file is with it.
+    after: Cleaning,
 }
 
 impl Writer {
@@ -292,8 +300,9 @@ impl Heap {
     /// The next part of the file that is cleaned, if there is one that is mostly out of use.
     pub fn part_to_clean(&self, writer: &mut Writer) -> io::Result<Option<Part>> {
         let taken_in = std::mem::take(&mut writer.taken_in);
-        let next = writer.cleaning.or_else(|| self.file_to_clean(writer).map(|file| (file, 0)));
-        let Some((number, at)) = next else { return Ok(None) };
+        let start = |file| Cleaning { file, at: 0, is_whole: true };
+        let next = writer.cleaning.or_else(|| self.file_to_clean(writer).map(start));
+        let Some(Cleaning { file: number, at, mut is_whole }) = next else { return Ok(None) };
         if writer.newest.as_ref().is_some_and(|(newest, _)| *newest == number) {
             self.start_file(writer)?;
         }
@@ -309,13 +318,15 @@ impl Heap {
         while walk.at < until
             && let Ok(Some(record)) = walk.next()
         {
+            is_whole &= record.value.is_some();
             records.push(record);
         }
         if walk.is_lost || walk.at < until.min(extent.len) {
             self.keep(writer, number);
             return Ok(None);
         }
-        Ok(Some(Part { file: number, records, at: walk.at, is_last: walk.at >= extent.len }))
+        let after = Cleaning { file: number, at: walk.at, is_whole };
+        Ok(Some(Part { records, is_last: walk.at >= extent.len, after }))
     }
 
     fn file_to_clean(&self, writer: &Writer) -> Option<u32> {
@@ -328,10 +339,12 @@ impl Heap {
         files.0.iter().find(is_worth_it).map(|(number, _)| *number)
     }
 
-    /// Whether nothing of a file is in use. If something is after all of it was cleaned, it was not found.
-    pub fn is_unused(&self, number: u32) -> bool {
+    /// Whether a file can go after this part of it. Where a length is damaged, some values may have been passed over: it
+    /// goes only if nothing is left in use.
+    pub fn may_go(&self, part: &Part) -> bool {
         let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
-        files.0.get(&number).is_some_and(|extent| extent.unused == extent.len)
+        let is_unused = || files.0.get(&part.after.file).is_some_and(|extent| extent.unused == extent.len);
+        part.is_last && (part.after.is_whole || is_unused())
     }
 
     /// A file is kept although most of it is out of use.
@@ -345,19 +358,19 @@ impl Heap {
     pub fn cleaned(&self, writer: &mut Writer, part: &Part) -> io::Result<()> {
         writer.taken_in = 0;
         if !part.is_last {
-            writer.cleaning = Some((part.file, part.at));
+            writer.cleaning = Some(part.after);
             return Ok(());
         }
         writer.cleaning = None;
-        writer.changed.remove(&part.file);
-        self.change_files(|files| files.remove(&part.file));
-        std::fs::remove_file(path(&self.dir, part.file))
+        writer.changed.remove(&part.file());
+        self.change_files(|files| files.remove(&part.file()));
+        std::fs::remove_file(path(&self.dir, part.file()))
     }
 }
 
 impl Part {
     pub fn file(&self) -> u32 {
-        self.file
+        self.after.file
     }
 }
 

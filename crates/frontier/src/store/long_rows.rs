@@ -171,7 +171,7 @@ impl Store {
             }
         }
         writer.sync().map_err(fjall::Error::Io)?;
-        let goes = (part.is_last && self.heap.is_unused(part.file())).then_some(part.file());
+        let goes = self.heap.may_go(&part).then(|| part.file());
         for (number, mark) in self.heap.changed_marks(writer) {
             if Some(number) != goes {
                 batch.insert(meta, mark_key(number), mark.as_slice());
