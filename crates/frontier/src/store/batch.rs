@@ -1,11 +1,10 @@
 //! One commit of a crawl on one machine: what ended and what changed, as one atomic batch.
 
 use fjall::OwnedWriteBatch;
+use lycosa_types::UrlId;
 
 use super::heap::Writer;
 use super::operations::{Sink, Space, Step};
-use lycosa_types::UrlId;
-
 use super::{Changes, Mark, Store, StoreError};
 use crate::frontier::Done;
 

@@ -51,9 +51,9 @@ use operations::Space;
 use queue::read_row;
 use rows::Rows;
 
-/// The version of everything below `state/`. A store with another version is refused.
+/// The version of everything below `state/`. A store with another version is refused, except the one before.
 pub const FORMAT_VERSION: u32 = 5;
-/// The one before, which has no heap. It is opened as well, and is the present one from then on.
+/// The one before, which has no heap; a store with it has the present one from its opening on.
 const FORMAT_BEFORE: u32 = 4;
 
 #[derive(Debug, thiserror::Error)]

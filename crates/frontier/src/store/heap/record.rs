@@ -126,20 +126,20 @@ pub(super) fn read_value(file: &File, key: &[u8], place: Place) -> io::Result<Op
 /// A way through a file.
 pub(super) struct Walk {
     number: u32,
-    reader: BufReader<From>,
+    reader: BufReader<Bytes>,
     pub at: u32,
     end: u32,
     /// What lies ahead cannot be told apart.
     pub is_lost: bool,
 }
 
-/// A file read from a place on, wherever others read it.
-struct From {
+/// The bytes of a file from a place on, wherever others read it.
+struct Bytes {
     file: Arc<File>,
     at: u64,
 }
 
-impl io::Read for From {
+impl io::Read for Bytes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read_at(buffer, self.at)?;
         self.at += count as u64;
@@ -149,7 +149,7 @@ impl io::Read for From {
 
 impl Walk {
     pub fn new(number: u32, file: Arc<File>, at: u32, end: u32) -> Self {
-        let reader = BufReader::with_capacity(BUFFER_BYTES, From { file, at: at.into() });
+        let reader = BufReader::with_capacity(BUFFER_BYTES, Bytes { file, at: at.into() });
         Self { number, reader, at, end, is_lost: false }
     }
 
