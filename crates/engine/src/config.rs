@@ -26,6 +26,8 @@ pub use refresh::RefreshConfig;
 /// from host to host by importance comes back to each, and a new connection costs more than a page. An idle one
 /// has no buffers.
 const IDLE_CONNECTIONS: usize = 4096;
+/// Requests sent at once over one connection.
+const MOST_PIPELINED: usize = 16;
 
 /// Of the files the process may have open, connections take at most one part in so many.
 const CONNECTIONS_OF_FILES: u64 = 2;
@@ -262,6 +264,9 @@ impl Config {
         }
         if self.fetch.concurrency == 0 {
             return refuse("fetch.concurrency", "must be at least 1");
+        }
+        if !(1..=MOST_PIPELINED).contains(&self.fetch.pipeline) {
+            return refuse("fetch.pipeline", "must be between 1 and 16");
         }
         if self.politeness.per_host == 0 {
             return refuse("politeness.per_host", "must be at least 1");

@@ -2,12 +2,14 @@
 //! scanned, judged and encoded where its bytes arrived; only results leave the thread.
 
 use std::cell::{Cell, RefCell};
+use std::iter::Peekable;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::vec::IntoIter;
 
 use lycosa_archive::EncodedVisit;
 use lycosa_cluster::NodeHandle;
-use lycosa_fetch::{Fetcher, Request, RequestKind, Shared};
+use lycosa_fetch::{Fetcher, Line, Request, RequestKind, Shared};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{Lease, LeaseKind, RulesEnd};
@@ -89,7 +91,7 @@ struct Worker {
     fetcher: Fetcher,
     judge: RefCell<Judge>,
     /// Lanes without a lease.
-    idle: RefCell<Vec<Rc<Lane<Lease>>>>,
+    idle: RefCell<Vec<Rc<Lane<Vec<Lease>>>>>,
     outbox: RefCell<Vec<Finished>>,
     /// The flusher was told.
     flushing: Cell<bool>,
@@ -101,12 +103,14 @@ impl Worker {
     async fn serve(self: Rc<Self>, mut leases: UnboundedReceiver<Vec<Lease>>) {
         tokio::task::spawn_local(Rc::clone(&self).flush_when_told());
         while let Some(batch) = leases.recv().await {
-            for lease in batch {
+            let mut batch = batch.into_iter().peekable();
+            while let Some(first) = batch.next() {
+                let line = self.line_up(first, &mut batch);
                 let idle = self.idle.borrow_mut().pop();
                 match idle {
-                    Some(lane) => lane.give(lease),
+                    Some(lane) => lane.give(line),
                     None => {
-                        tokio::task::spawn_local(Rc::clone(&self).run_lane(lease));
+                        tokio::task::spawn_local(Rc::clone(&self).run_lane(line));
                     }
                 }
             }
@@ -114,13 +118,27 @@ impl Worker {
         self.flush();
     }
 
-    /// Works off a lease, and then those that the lane is given.
-    async fn run_lane(self: Rc<Self>, first: Lease) {
+    /// A lease, and those behind it whose requests may go along with its own.
+    fn line_up(&self, first: Lease, others: &mut Peekable<IntoIter<Lease>>) -> Vec<Lease> {
+        let fetch = &self.context.config.fetch;
+        // HTTP/2 has its own way to send several requests at once.
+        let most = if fetch.http2 { 1 } else { fetch.pipeline };
+        let mut line = vec![first];
+        while line.len() < most
+            && let Some(last) = line.last()
+            && let Some(next) = others.next_if(|next| goes_along(last, next))
+        {
+            line.push(next);
+        }
+        line
+    }
+
+    /// Works off leases, and then those that the lane is given.
+    async fn run_lane(self: Rc<Self>, first: Vec<Lease>) {
         let lane = Rc::new(Lane::default());
-        let mut lease = first;
+        let mut leases = first;
         loop {
-            let finished = self.work(lease).await;
-            self.hand_over(finished);
+            self.work_off(leases).await;
             {
                 let mut idle = self.idle.borrow_mut();
                 if idle.len() >= MOST_IDLE_LANES {
@@ -128,15 +146,26 @@ impl Worker {
                 }
                 idle.push(Rc::clone(&lane));
             }
-            lease = lane.next().await;
+            leases = lane.next().await;
         }
     }
 
-    async fn work(&self, lease: Lease) -> Finished {
+    /// Works off leases whose requests go together.
+    async fn work_off(&self, leases: Vec<Lease>) {
+        let mut line = Line::default();
+        let mut leases = leases.into_iter();
+        while let Some(lease) = leases.next() {
+            let finished = self.work(lease, leases.as_slice(), &mut line).await;
+            self.hand_over(finished);
+        }
+    }
+
+    async fn work(&self, lease: Lease, following: &[Lease], line: &mut Line) -> Finished {
         let host = lease.host;
         if let Some(node) = &self.node
             && !node.may_fetch(lease.slot.partition, lease.epoch)
         {
+            *line = Line::default();
             return Finished::Returned { host, kind: lease.kind };
         }
         match lease.kind {
@@ -160,7 +189,8 @@ impl Worker {
                 let (if_none_match, if_modified_since) =
                     earlier.as_ref().map_or((None, None), Earlier::validators);
                 let request = Request { if_none_match, if_modified_since, ..Request::page(&entry.url) };
-                let visit = self.fetcher.fetch(&request).await;
+                let following = following.iter().filter_map(first_visit).map(|next| Request::page(&next.url));
+                let visit = self.fetcher.fetch_in_line(line, &request, following).await;
                 let mut judge = self.judge.borrow_mut();
                 let judged = Box::new(match earlier {
                     Some(earlier) => judge.page_again(&entry, id, &visit, earlier),
@@ -237,5 +267,19 @@ impl Worker {
         if !batch.is_empty() {
             self.desk.bring(batch);
         }
+    }
+}
+
+/// Whether the request of a lease may be sent together with that of the one before it.
+fn goes_along(lease: &Lease, next: &Lease) -> bool {
+    let same = lease.host == next.host && lease.epoch == next.epoch;
+    same && first_visit(lease).is_some() && first_visit(next).is_some()
+}
+
+/// The page of a lease that was never visited: asking for it takes nothing but its URL.
+fn first_visit(lease: &Lease) -> Option<&Entry> {
+    match &lease.kind {
+        LeaseKind::Page(entry) if !entry.revisit => Some(entry),
+        _ => None,
     }
 }

@@ -4,7 +4,11 @@
 //! and that a small response holds as well as a large one, until [`crate::Fetcher::reuse`] takes it back;
 //! memory follows what arrived, not what was announced; every way this can end badly is a [`Failure`].
 
-use std::io;
+use std::{
+    future::{Future, poll_fn},
+    io,
+    pin::pin,
+};
 
 use bytes::{Buf, Bytes, BytesMut};
 use lycosa_types::Failure;
@@ -39,8 +43,10 @@ pub(crate) struct Received {
     pub head: Bytes,
     pub raw_body: Bytes,
     pub payload: Bytes,
-    /// The connection may carry another request.
+    /// The connection may carry another request, or the next response.
     pub reusable: bool,
+    /// What arrived of the next response.
+    pub beyond: Option<BytesMut>,
 }
 
 /// How far an exchange got, whatever its end.
@@ -57,13 +63,25 @@ pub(crate) struct Exchange<'a, 'w> {
     pub spare: &'a Spare,
     pub watch: &'a mut Watch<'w>,
     pub progress: &'a mut Progress,
+    /// The responses to further requests follow on this connection.
+    pub followed: bool,
 }
 
 impl Exchange<'_, '_> {
     pub async fn run(mut self, request_head: &[u8]) -> Result<Received, Failure> {
         self.send(request_head).await?;
-        self.wait().await?;
-        let mut buffer = self.spare.take();
+        self.receive(None).await
+    }
+
+    /// Receives the response to a request that was sent before; `begun` is what arrived of it already.
+    pub async fn receive(mut self, begun: Option<BytesMut>) -> Result<Received, Failure> {
+        let mut buffer = match begun {
+            Some(begun) => begun,
+            None => {
+                self.wait().await?;
+                self.spare.take()
+            }
+        };
         let (facts, head_len) = self.read_head(&mut buffer).await?;
         match facts.framing {
             Framing::None => self.finish(facts, buffer, head_len, head_len),
@@ -98,7 +116,15 @@ impl Exchange<'_, '_> {
 
     /// Reads once. Zero at the end of the stream.
     async fn read(&mut self, buffer: &mut BytesMut) -> Result<usize, Failure> {
-        let got = match self.watch.guard(self.stream.read_buf(buffer)).await? {
+        let stream = &mut *self.stream;
+        let reading = poll_fn(|cx| {
+            let got = pin!(stream.read_buf(buffer)).poll(cx);
+            if got.is_pending() && !buffer.is_empty() {
+                stream.acknowledge();
+            }
+            got
+        });
+        let got = match self.watch.guard(reading).await? {
             Ok(got) => got,
             // A TLS peer that hangs up without a goodbye; whether something is missing is for the framing to say.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
@@ -221,18 +247,21 @@ impl Exchange<'_, '_> {
     }
 
     fn finish(
-        &self,
+        &mut self,
         facts: HeadFacts,
-        buffer: BytesMut,
+        mut buffer: BytesMut,
         head_len: usize,
         end: usize,
     ) -> Result<Received, Failure> {
-        // Bytes beyond the response were never asked for: whatever they are, the next request must not meet them.
-        let reusable = facts.keep_alive && buffer.len() == end;
+        // Bytes beyond the last response were never asked for: whatever they are, the next request must not meet them.
+        let reusable = facts.keep_alive && (self.followed || buffer.len() == end);
+        // Responses that came together share their memory.
+        let beyond = (reusable && buffer.len() > end).then(|| buffer.split_off(end));
+        self.progress.bytes_received -= beyond.as_ref().map_or(0, BytesMut::len) as u64;
         let mut raw_body = buffer.freeze();
         raw_body.truncate(end);
         let head = raw_body.split_to(head_len);
-        Ok(Received { facts, head, payload: raw_body.clone(), raw_body, reusable })
+        Ok(Received { facts, head, payload: raw_body.clone(), raw_body, reusable, beyond })
     }
 }
 

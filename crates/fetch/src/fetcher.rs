@@ -21,7 +21,9 @@ use crate::{
     connect,
     decode::Decoder,
     exchange::{Exchange, Progress, Received},
+    generations::Generations,
     http2::{self, Session},
+    line::BROKEN_LINES,
     options::FetchOptions,
     pool::{Connection, Pool, Slot},
     request::{CommonFields, Request},
@@ -36,11 +38,13 @@ use crate::{
 pub struct Fetcher {
     shared: Arc<Shared>,
     options: FetchOptions,
-    common: CommonFields,
+    pub(crate) common: CommonFields,
     asker: Asker,
-    pool: Pool,
+    pub(crate) pool: Pool,
     decoder: RefCell<Decoder>,
-    spare: Spare,
+    pub(crate) spare: Spare,
+    /// Origins that get their requests one at a time.
+    pub(crate) broken_lines: RefCell<Generations<Box<str>, ()>>,
 }
 
 /// A fresh connection, by the protocol that the server chose.
@@ -49,13 +53,26 @@ enum Opened {
     Http2(Rc<Session>),
 }
 
+/// When a visit began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begin {
+    pub wall: UnixMs,
+    pub at: Instant,
+}
+
+impl Begin {
+    pub fn now() -> Self {
+        Self { wall: wall_clock(), at: Instant::now() }
+    }
+}
+
 /// What is known about a visit while it runs.
 #[derive(Default)]
-struct Trace {
-    ip: Option<IpAddr>,
-    progress: Progress,
-    reused_connection: bool,
-    resent: bool,
+pub(crate) struct Trace {
+    pub ip: Option<IpAddr>,
+    pub progress: Progress,
+    pub reused_connection: bool,
+    pub resent: bool,
 }
 
 impl Fetcher {
@@ -66,6 +83,7 @@ impl Fetcher {
             pool: Pool::new(options.pool.clone(), Arc::clone(&shared.open)),
             decoder: RefCell::new(Decoder::new()),
             spare: Spare::default(),
+            broken_lines: RefCell::new(Generations::new(BROKEN_LINES)),
             shared,
             options,
         }
@@ -101,23 +119,35 @@ impl Fetcher {
 
     /// Visits a URL.
     pub async fn fetch(&self, request: &Request<'_>) -> Visit {
-        let started = wall_clock();
-        let start = Instant::now();
+        self.fetch_with(request, Trace::default()).await
+    }
+
+    pub(crate) async fn fetch_with(&self, request: &Request<'_>, mut trace: Trace) -> Visit {
+        let begin = Begin::now();
         let head = self.common.write_head(request);
-        let mut trace = Trace::default();
-        let received = self.receive(request, &head, start, &mut trace).await;
+        let received = self.receive(request, &head, begin.at, &mut trace).await;
+        self.conclude(received, head, begin, trace)
+    }
+
+    pub(crate) fn conclude(
+        &self,
+        received: Result<Received, Failure>,
+        request_head: Bytes,
+        begin: Begin,
+        trace: Trace,
+    ) -> Visit {
         let result = received.and_then(|received| self.respond(received));
-        let since = |at: Instant| at.saturating_duration_since(start);
+        let since = |at: Instant| at.saturating_duration_since(begin.at);
         Visit {
             result,
             ip: trace.ip,
             timing: Timing {
-                started,
+                started: begin.wall,
                 sent: trace.progress.sent.map(since),
                 first_byte: trace.progress.first_byte.map(since),
-                finished: start.elapsed(),
+                finished: begin.at.elapsed(),
             },
-            request_head: if trace.progress.sent.is_some() { head } else { Bytes::new() },
+            request_head: if trace.progress.sent.is_some() { request_head } else { Bytes::new() },
             reused_connection: trace.reused_connection,
             resent: trace.resent,
             bytes_received: trace.progress.bytes_received,
@@ -238,8 +268,8 @@ impl Fetcher {
     ) -> Result<Received, Failure> {
         let limits = &self.options.limits;
         let watch = &mut Watch::new(limits, total_at, connection.timer.as_mut());
-        let exchange =
-            Exchange { stream: &mut connection.stream, limits, spare: &self.spare, watch, progress };
+        let stream = &mut connection.stream;
+        let exchange = Exchange { stream, limits, spare: &self.spare, watch, progress, followed: false };
         let received = exchange.run(head).await?;
         connection.served += 1;
         if received.reusable {

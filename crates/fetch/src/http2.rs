@@ -159,6 +159,7 @@ impl Session {
             raw_body: payload.clone(),
             payload,
             reusable: false,
+            beyond: None,
         })
     }
 }

@@ -14,6 +14,7 @@
 //! | [`cidr`], [`guard`] | which addresses may be connected to |
 //! | [`overrides`], [`dns`], `asker` | from names to addresses |
 //! | `connect`, `pool`, `stream`, [`tls`] | connections |
+//! | `line` | several requests on one connection at once |
 //! | `exchange`, `head`, `chunked`, `watch`, `spare` | HTTP/1 over one connection |
 //! | `http2`, `sessions` | HTTP/2, if it is switched on |
 //! | `decode` | content encodings |
@@ -41,6 +42,7 @@ mod exchange;
 mod generations;
 mod head;
 mod http2;
+mod line;
 mod pool;
 mod sessions;
 mod spare;
@@ -52,6 +54,7 @@ pub use dns::DnsOptions;
 pub use fetcher::Fetcher;
 pub use guard::NetGuard;
 pub use http_date::parse_http_date;
+pub use line::Line;
 pub use options::{FetchOptions, Limits, PoolLimits, UserAgent};
 pub use overrides::{Override, OverrideError, Overrides};
 pub use request::{Request, RequestKind};

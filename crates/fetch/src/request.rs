@@ -96,24 +96,28 @@ impl CommonFields {
 
     /// The head of a request, blank line included, in one allocation.
     pub fn write_head(&self, request: &Request<'_>) -> Bytes {
+        let field_bytes: usize = self.fields(request).map(|(name, value)| name.len() + value.len() + 4).sum();
+        let fixed = "GET / HTTP/1.1\r\nHost: \r\n\r\n".len();
+        let mut head = Vec::with_capacity(fixed + request.url.as_str().len() + field_bytes);
+        self.append_head(request, &mut head);
+        Bytes::from(head)
+    }
+
+    /// The head of a request, blank line included, behind what is there.
+    pub fn append_head(&self, request: &Request<'_>, out: &mut Vec<u8>) {
         let target = match request.url.path_and_query() {
             "" => "/",
             target => target,
         };
-        let field_bytes: usize = self.fields(request).map(|(name, value)| name.len() + value.len() + 4).sum();
-        let fixed = "GET  HTTP/1.1\r\nHost: \r\n\r\n".len();
-        let url_bytes = target.len() + request.url.authority().len();
-        let mut head = Vec::with_capacity(fixed + url_bytes + field_bytes);
         for part in ["GET ", target, " HTTP/1.1\r\nHost: ", request.url.authority(), "\r\n"] {
-            head.extend_from_slice(part.as_bytes());
+            out.extend_from_slice(part.as_bytes());
         }
         for (name, value) in self.fields(request) {
             for part in [name, ": ", value, "\r\n"] {
-                head.extend_from_slice(part.as_bytes());
+                out.extend_from_slice(part.as_bytes());
             }
         }
-        head.extend_from_slice(b"\r\n");
-        Bytes::from(head)
+        out.extend_from_slice(b"\r\n");
     }
 }
 

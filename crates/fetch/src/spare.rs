@@ -7,8 +7,8 @@ use std::cell::RefCell;
 
 use bytes::BytesMut;
 
-/// Room for the first read: most pages fit.
-pub(crate) const FIRST_READ_BYTES: usize = 32 * 1024;
+/// Room for the first read: most pages fit, and several that come together.
+pub(crate) const FIRST_READ_BYTES: usize = 64 * 1024;
 /// A larger buffer is given back to the allocator: few pages are as long, and memory that was given back must be mapped
 /// anew, page by page.
 pub(crate) const LARGEST_BYTES: usize = 256 * 1024;
@@ -28,6 +28,8 @@ impl Spare {
     /// Keeps a buffer, if it is of a size worth keeping.
     pub fn put(&self, mut buffer: BytesMut) {
         buffer.clear();
+        // Of several responses that came together the last one brings the whole of their buffer.
+        let _ = buffer.try_reclaim(FIRST_READ_BYTES);
         let mut kept = self.0.borrow_mut();
         if kept.len() < MOST && (FIRST_READ_BYTES..=LARGEST_BYTES).contains(&buffer.capacity()) {
             kept.push(buffer);

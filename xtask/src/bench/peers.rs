@@ -136,7 +136,17 @@ impl Peer {
             Self::Lycosa | Self::LycosaNoArchive => {
                 let mut command = Command::new(&binaries.lycosa);
                 command.args(["crawl", seed, "-d", "crawl", "--allow-net", "127.0.0.0/8", "--delay", "0"]);
-                command.args(["--ip-delay", "0", "--per-host", "64", "--depth", "1000", "--json"]);
+                command.args([
+                    "--ip-delay",
+                    "0",
+                    "--per-host",
+                    "256",
+                    "--pipeline",
+                    "8",
+                    "--depth",
+                    "1000",
+                    "--json",
+                ]);
                 command
             }
             Self::Wget2 => {

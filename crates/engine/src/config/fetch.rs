@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct FetchConfig {
     pub concurrency: usize,
     pub workers: usize,
+    pub pipeline: usize,
     pub compression: bool,
     pub http2: bool,
     pub max_header_bytes: usize,
@@ -33,6 +34,7 @@ impl Default for FetchConfig {
         Self {
             concurrency: 256,
             workers: 0,
+            pipeline: 1,
             compression: true,
             http2: false,
             max_header_bytes: limits.header_bytes,

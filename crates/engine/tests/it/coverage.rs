@@ -6,9 +6,18 @@ use lycosa_types::{Exclusion, Outcome};
 
 use crate::site::Site;
 
-/// Fetched = reachable, each outcome as foretold, no repeats at the server, nothing forbidden requested.
 #[test]
 fn a_full_world_is_crawled_exactly_once() {
+    crawl_a_full_world(1);
+}
+
+#[test]
+fn a_full_world_is_crawled_exactly_once_with_requests_in_line() {
+    crawl_a_full_world(4);
+}
+
+/// Fetched = reachable, each outcome as foretold, no repeats at the server, nothing forbidden requested.
+fn crawl_a_full_world(pipeline: usize) {
     let mut world = WorldConfig::full(7, 60, 3000);
     world.features.faults = false;
     let site = Site::start(world);
@@ -16,6 +25,7 @@ fn a_full_world_is_crawled_exactly_once() {
     let mut config = site.config();
     config.scope.depth = 20;
     config.traps.max_queries_per_path = 200;
+    config.fetch.pipeline = pipeline;
     let end = site.crawl(config, &seeds);
     assert_eq!(end.stop, Stop::Exhausted);
 

@@ -3,9 +3,18 @@ use lycosa_types::{Failure, Outcome};
 
 use crate::site::Site;
 
-/// Every hostile response ends in its typed outcome, within its limit.
 #[test]
 fn every_fault_ends_in_its_outcome() {
+    crawl_every_fault(1);
+}
+
+#[test]
+fn every_fault_ends_in_its_outcome_also_in_line_with_others() {
+    crawl_every_fault(4);
+}
+
+/// Every hostile response ends in its typed outcome, within its limit.
+fn crawl_every_fault(pipeline: usize) {
     let mut world = WorldConfig::full(13, 4, 40);
     world.faults.bomb_bytes = 16 << 20;
     // Bombs are built when first asked for: with several threads the other faults need not wait for them.
@@ -20,6 +29,7 @@ fn every_fault_ends_in_its_outcome() {
     config.fetch.max_body_bytes = 2 << 20;
     config.fetch.max_decoded_bytes = 4 << 20;
     config.fetch.concurrency = 64;
+    config.fetch.pipeline = pipeline;
     let seeds = site.world.fault_seeds();
     site.crawl(config, &seeds);
     let outcomes = site.outcomes();

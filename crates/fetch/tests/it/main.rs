@@ -7,6 +7,7 @@ mod decoding;
 mod dns;
 mod framing;
 mod limits;
+mod line;
 mod network;
 mod pool;
 mod robots_oracle;

@@ -22,6 +22,10 @@ pub enum Step {
     /// Waits for a whole request head.
     Read,
     Send(Vec<u8>),
+    /// Lets what was sent arrive by itself.
+    Pause,
+    /// Closes the connection if another request comes within a while.
+    Silence,
     /// Sends this over and over, with a pause in between, until the other side is gone.
     Drip(Vec<u8>, Duration),
     /// Keeps the connection open without a word.
@@ -100,6 +104,13 @@ async fn play(mut stream: TcpStream, script: Vec<Step>, requests: Arc<Mutex<Vec<
             },
             Step::Send(bytes) => {
                 if stream.write_all(&bytes).await.is_err() {
+                    return;
+                }
+            }
+            Step::Pause => tokio::time::sleep(Duration::from_millis(5)).await,
+            Step::Silence => {
+                let wait = Duration::from_millis(50);
+                if tokio::time::timeout(wait, stream.peek(&mut [0])).await.is_ok() {
                     return;
                 }
             }

@@ -116,6 +116,9 @@ pub struct SettingArgs {
     /// Requests under way to one host at the same time
     #[arg(long, value_name = "N")]
     pub per_host: Option<u32>,
+    /// Requests sent at once over one connection, to hosts with several under way; for servers known to bear it
+    #[arg(long, value_name = "N")]
+    pub pipeline: Option<usize>,
     /// The name sent as User-Agent and looked up in robots.txt
     #[arg(long, value_name = "NAME")]
     pub user_agent: Option<String>,
@@ -206,6 +209,7 @@ impl SettingArgs {
         set(&mut config.politeness.ip_delay_ms, self.ip_delay.map(ms));
         set(&mut config.politeness.per_host, self.per_host);
         set(&mut config.fetch.concurrency, self.concurrency);
+        set(&mut config.fetch.pipeline, self.pipeline);
         set(&mut config.agent.product, self.user_agent.clone());
         set(&mut config.agent.contact, self.contact.clone());
         set(&mut config.memory.budget_mib, self.memory);
