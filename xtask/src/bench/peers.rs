@@ -136,17 +136,9 @@ impl Peer {
             Self::Lycosa | Self::LycosaNoArchive => {
                 let mut command = Command::new(&binaries.lycosa);
                 command.args(["crawl", seed, "-d", "crawl", "--allow-net", "127.0.0.0/8", "--delay", "0"]);
-                command.args([
-                    "--ip-delay",
-                    "0",
-                    "--per-host",
-                    "256",
-                    "--pipeline",
-                    "8",
-                    "--depth",
-                    "1000",
-                    "--json",
-                ]);
+                // Sixteen requests on each of 64 connections.
+                command.args(["--ip-delay", "0", "--concurrency", "1024", "--per-host", "1024"]);
+                command.args(["--pipeline", "16", "--depth", "1000", "--json"]);
                 command
             }
             Self::Wget2 => {
