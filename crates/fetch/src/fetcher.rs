@@ -27,7 +27,7 @@ use crate::{
     options::FetchOptions,
     pool::{Connection, Pool, Slot},
     request::{CommonFields, Request},
-    response::{Head, Response, Timing, Visit},
+    response::{Head, Protocol, Response, Timing, Visit},
     shared::Shared,
     spare::Spare,
     stream::Stream,
@@ -234,6 +234,7 @@ impl Fetcher {
                 ip: address,
                 timer: Box::pin(sleep(limits.first_byte)),
                 served: 0,
+                is_http11: false,
                 _slot: slot,
             })),
         }
@@ -272,6 +273,7 @@ impl Fetcher {
         let exchange = Exchange { stream, limits, spare: &self.spare, watch, progress, followed: false };
         let received = exchange.run(head).await?;
         connection.served += 1;
+        connection.is_http11 = received.facts.protocol == Protocol::Http11;
         if received.reusable {
             self.pool.put(connection);
         }

@@ -16,9 +16,12 @@ use crate::{
     watch::Watch,
 };
 
-/// Room for two or three heads of ordinary requests, and for where they end.
+/// Room for the heads of a few ordinary requests, and for where they end.
 const FIRST_HEADS_BYTES: usize = 1024;
 const FIRST_HEADS: usize = 4;
+/// No further request joins a line whose heads are this long: what the two systems keep for a connection must hold them, for
+/// a server that cannot get rid of an answer hears no more requests, and nobody takes answers while requests are sent.
+const MOST_HEADS_BYTES: usize = 8 * 1024;
 /// Origins remembered for having broken a line.
 pub(crate) const BROKEN_LINES: usize = 4096;
 
@@ -41,8 +44,8 @@ struct Sent {
 }
 
 impl Fetcher {
-    /// Visits a URL; where a connection to its origin is kept, the requests that follow are sent along. They must be of the
-    /// same origin, and each of them must be the next that is fetched in this line.
+    /// Visits a URL; where a connection to its origin is kept, the requests that follow are sent along, as far as there is room.
+    /// They must be of the same origin, and each of them must be the next that is fetched in this line.
     pub async fn fetch_in_line<'r>(
         &self,
         line: &mut Line,
@@ -76,11 +79,18 @@ impl Fetcher {
             return None;
         }
         let connection = self.pool.take(origin)?;
+        if !connection.is_http11 {
+            self.pool.put(connection);
+            return None;
+        }
         let begin = Begin::now();
         let (mut heads, mut ends) = (Vec::with_capacity(FIRST_HEADS_BYTES), Vec::with_capacity(FIRST_HEADS));
         self.common.append_head(request, &mut heads);
         ends.push(heads.len());
         for request in following {
+            if heads.len() >= MOST_HEADS_BYTES {
+                break;
+            }
             self.common.append_head(&request, &mut heads);
             ends.push(heads.len());
         }

@@ -47,6 +47,8 @@ pub(crate) struct Connection {
     pub timer: Pin<Box<Sleep>>,
     /// Requests served so far.
     pub served: u32,
+    /// The server answered in HTTP/1.1: it should bear several requests at once.
+    pub is_http11: bool,
     pub _slot: Slot,
 }
 

@@ -79,6 +79,30 @@ async fn the_first_request_to_a_server_goes_alone() {
 }
 
 #[tokio::test]
+async fn old_servers_get_their_requests_one_at_a_time() {
+    let old = |body: &str| {
+        let text = format!("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\n{body}");
+        vec![Step::Read, Step::Silence, send(&text)]
+    };
+    let server = Server::once([old("a"), old("b"), old("c")].concat()).await;
+    let visits = get_in_line(&fetcher(), &server, &["/a", "/b", "/c"]).await;
+    assert_eq!(bodies(&visits), ["a", "b", "c"]);
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_line_is_only_so_long() {
+    let path = format!("/{}", "x".repeat(5000));
+    let two = vec![Step::Read, Step::Read, Step::Silence, send(&ok("a")), send(&ok("b"))];
+    let script = [two, vec![Step::Read, send(&ok("c")), Step::Hang]].concat();
+    let client = fetcher();
+    let server = connected(vec![after_one(script)], &client).await;
+    let visits = get_in_line(&client, &server, &[&path, &path, &path]).await;
+    assert_eq!(bodies(&visits), ["a", "b", "c"]);
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
 async fn answers_may_break_anywhere() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
     let both = [chunked, &ok("second")].concat();
