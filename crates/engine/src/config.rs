@@ -26,11 +26,12 @@ pub use refresh::RefreshConfig;
 /// from host to host by importance comes back to each, and a new connection costs more than a page. An idle one
 /// has no buffers.
 const IDLE_CONNECTIONS: usize = 4096;
-/// Requests sent at once over one connection.
-const MOST_PIPELINED: usize = 16;
 
 /// Of the files the process may have open, connections take at most one part in so many.
 const CONNECTIONS_OF_FILES: u64 = 2;
+
+/// Most requests sent at once over one connection.
+const MOST_PIPELINED: usize = 16;
 
 /// `lycosa.toml` with every key, its meaning and its default.
 pub const TEMPLATE: &str = include_str!("lycosa.toml");

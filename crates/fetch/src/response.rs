@@ -182,7 +182,7 @@ pub struct Visit {
     pub request_head: Bytes,
     /// The request went over a connection that had served one before.
     pub reused_connection: bool,
-    /// A kept connection turned out to be closed, and the request was sent again over a fresh one.
+    /// A kept connection turned out to be closed, or a line broke, and the request was sent again.
     pub resent: bool,
     /// Bytes received as HTTP, head included, even if the visit failed.
     pub bytes_received: u64,
