@@ -21,6 +21,7 @@ mod slot;
 
 use bits::Bits;
 use block::BlockCode;
+use code::Workshop;
 use search::Search;
 
 /// Input bytes of one block: what a stored block can hold, and no more than the code's counts are good for.
@@ -45,15 +46,20 @@ application/xhtml+xml;q=0.9,*/*;q=0.8\r\nAccept-Encoding: gzip, br, zstd\r\nvia:
 /// Makes gzip members, with its tables reused.
 pub(crate) struct Deflater {
     search: Search,
+    /// Of small members.
     small: BlockCode,
+    /// Of the current block.
+    own: BlockCode,
+    workshop: Workshop,
 }
 
 impl Deflater {
     pub fn new() -> Self {
         let mut search = Search::new();
         search.run_small(SMALL_SAMPLE);
-        let small = BlockCode::for_any_input(&search.counts);
-        Self { search, small }
+        let (mut small, mut workshop) = (BlockCode::new(), Workshop::new());
+        small.make_for_any_input(&search.counts, &mut workshop);
+        Self { search, small, own: BlockCode::new(), workshop }
     }
 
     /// Appends `input` to `out` as one member.
@@ -72,14 +78,13 @@ impl Deflater {
             let to = input.len().min(from + BLOCK_BYTES);
             let seen = input.get(..to).unwrap_or_default();
             let last = to == input.len();
-            let own;
             let code = if is_small {
                 self.search.run_small(seen);
                 &self.small
             } else {
                 self.search.run(seen, from as u32);
-                own = BlockCode::of(&self.search.counts);
-                &own
+                self.own.make(&self.search.counts, &mut self.workshop);
+                &self.own
             };
             let cost_bits = code.cost_bits(&self.search.counts);
             if cost_bits / 8 < (to - from) as u64 {

@@ -1,7 +1,7 @@
 //! A block: sequences as bits, or the input as it is.
 
 use super::bits::Bits;
-use super::code::{SymbolBits, code_lengths, symbol_bits};
+use super::code::{SymbolBits, Workshop, symbol_bits};
 use super::header::Header;
 use super::search::{Counts, Sequence};
 use super::slot::{DISTANCE_SLOTS, LENGTH_BASE, LENGTH_EXTRA, LENGTH_SLOTS, distance_extra};
@@ -28,51 +28,54 @@ pub(super) struct BlockCode {
 }
 
 impl BlockCode {
-    /// The best code for a block with these counts.
-    pub fn of(counts: &Counts) -> Self {
-        let (mut literal_lengths, mut distance_lengths) = ([0; 288], [0; 32]);
-        let (literals, distances) =
-            (&mut literal_lengths[..LITERAL_SYMBOLS], &mut distance_lengths[..DISTANCE_SLOTS]);
-        code_lengths(&counts.literals[..LITERAL_SYMBOLS], LITERAL_LIMIT, literals);
-        code_lengths(&counts.distances[..DISTANCE_SLOTS], DISTANCE_LIMIT, distances);
-        let header = Header::new(literals, distances);
-        let literal_bits = symbol_bits(&literal_lengths);
-        let distance_bits = symbol_bits(&distance_lengths);
-        let mut code = Self {
-            literal_lengths,
-            distance_lengths,
-            header,
+    pub fn new() -> Self {
+        Self {
+            literal_lengths: [0; 288],
+            distance_lengths: [0; 32],
+            header: Header::new(),
             literals: [0; 256],
             lengths: [0; 512],
             distances: [0; 32],
-            end: literal_bits[END],
-        };
-        for (entry, symbol) in code.literals.iter_mut().zip(&literal_bits) {
-            *entry = u32::from(symbol.bits) | u32::from(symbol.count) << 24;
+            end: SymbolBits::default(),
         }
-        for slot in 0..LENGTH_SLOTS {
-            let symbol = literal_bits[257 + slot];
-            let (base, extra_bits) = (usize::from(LENGTH_BASE[slot]), LENGTH_EXTRA[slot]);
-            // The slot before the last could also tell the longest length; the last slot overwrites that.
-            for extra in 0..1usize << extra_bits {
-                code.lengths[(base + extra) & 511] = u32::from(symbol.bits)
-                    | (extra as u32) << symbol.count
-                    | u32::from(symbol.count + extra_bits) << 24;
-            }
-        }
-        for (slot, entry) in code.distances.iter_mut().enumerate().take(DISTANCE_SLOTS) {
-            let (symbol, extra_bits) = (distance_bits[slot], distance_extra(slot));
-            *entry = u32::from(symbol.bits)
-                | u32::from(symbol.count) << 16
-                | (u32::from(symbol.count) + extra_bits) << 24;
-        }
-        code
     }
 
-    /// A code for blocks that look somewhat like the one with these counts, with bits for every symbol there is.
-    pub fn for_any_input(counts: &Counts) -> Self {
+    /// Becomes the best code for a block with these counts. Symbols that do not occur keep the bits they had: nobody
+    /// asks for them.
+    pub fn make(&mut self, counts: &Counts, workshop: &mut Workshop) {
+        let literals = &mut self.literal_lengths[..LITERAL_SYMBOLS];
+        let distances = &mut self.distance_lengths[..DISTANCE_SLOTS];
+        workshop.code_lengths(&counts.literals[..LITERAL_SYMBOLS], LITERAL_LIMIT, literals);
+        workshop.code_lengths(&counts.distances[..DISTANCE_SLOTS], DISTANCE_LIMIT, distances);
+        self.header.make(literals, distances, workshop);
+        symbol_bits(&self.literal_lengths, |symbol, SymbolBits { bits, count }| {
+            if let Some(entry) = self.literals.get_mut(symbol) {
+                *entry = u32::from(bits) | u32::from(count) << 24;
+            } else if symbol == END {
+                self.end = SymbolBits { bits, count };
+            } else {
+                let slot = (symbol - END - 1).min(LENGTH_SLOTS - 1);
+                let (base, extra_bits) = (usize::from(LENGTH_BASE[slot]), LENGTH_EXTRA[slot]);
+                // The slot before the last could also tell the longest length; the last slot overwrites that.
+                for extra in 0..1usize << extra_bits {
+                    self.lengths[(base + extra) & 511] = u32::from(bits)
+                        | (extra as u32) << count
+                        | u32::from(count + extra_bits) << 24;
+                }
+            }
+        });
+        symbol_bits(&self.distance_lengths, |slot, SymbolBits { bits, count }| {
+            let count = u32::from(count);
+            self.distances[slot & 31] =
+                u32::from(bits) | count << 16 | (count + distance_extra(slot)) << 24;
+        });
+    }
+
+    /// Becomes a code for blocks that look somewhat like the one with these counts, with bits for every symbol there is.
+    pub fn make_for_any_input(&mut self, counts: &Counts, workshop: &mut Workshop) {
         let every = |count: u32| 16 * count + 1;
-        Self::of(&Counts { literals: counts.literals.map(every), distances: counts.distances.map(every) })
+        let counts = Counts { literals: counts.literals.map(every), distances: counts.distances.map(every) };
+        self.make(&counts, workshop);
     }
 
     /// How long the block becomes, at most.

@@ -1,7 +1,7 @@
 //! The head of a block with its own code: the lengths of all codes, themselves coded.
 
 use super::bits::Bits;
-use super::code::{SymbolBits, code_lengths, symbol_bits};
+use super::code::{SymbolBits, Workshop, symbol_bits};
 
 /// Symbols of the code for code lengths: 0 to 15 are lengths, 16 repeats the last, 17 and 18 are runs of zeros.
 const SYMBOLS: usize = 19;
@@ -79,8 +79,12 @@ fn trimmed(lengths: &[u8], least: usize) -> &[u8] {
 }
 
 impl Header {
-    /// The head for these codes: of 286 literals and lengths, and of 30 distances.
-    pub fn new(literals: &[u8], distances: &[u8]) -> Self {
+    pub fn new() -> Self {
+        Self { bytes: [0; MAX_BYTES + 8], bit_count: 0 }
+    }
+
+    /// Becomes the head for these codes: of 286 literals and lengths, and of 30 distances.
+    pub fn make(&mut self, literals: &[u8], distances: &[u8], workshop: &mut Workshop) {
         let (literals, distances) = (trimmed(literals, 257), trimmed(distances, 1));
         let mut items = Items { list: [Item::default(); 320], count: 0, counts: [0; SYMBOLS] };
         let (mut current, mut run) = (literals.first().copied().unwrap_or_default(), 0);
@@ -93,29 +97,28 @@ impl Header {
         }
         items.push_run(current, run);
         let mut lengths = [0; SYMBOLS];
-        code_lengths(&items.counts, LENGTH_LIMIT, &mut lengths);
-        let code = symbol_bits(&lengths);
+        workshop.code_lengths(&items.counts, LENGTH_LIMIT, &mut lengths);
+        let mut code = [SymbolBits::default(); SYMBOLS];
+        symbol_bits(&lengths, |symbol, bits| code[symbol] = bits);
         let ordered = ORDER.map(|symbol| lengths.get(usize::from(symbol)).copied().unwrap_or_default());
         let ordered = trimmed(&ordered, 4);
 
-        let mut header = Self { bytes: [0; MAX_BYTES + 8], bit_count: 0 };
         let (mut bits, mut at) = (Bits::default(), 0u32);
         bits.put(literals.len() as u64 - 257, 5);
         bits.put(distances.len() as u64 - 1, 5);
         bits.put(ordered.len() as u64 - 4, 4);
         for &length in ordered {
             bits.put(u64::from(length), 3);
-            bits.flush(&mut header.bytes, &mut at);
+            bits.flush(&mut self.bytes, &mut at);
         }
         for item in items.list.iter().take(items.count) {
             let SymbolBits { bits: code, count } =
                 code.get(usize::from(item.symbol)).copied().unwrap_or_default();
             bits.put(u64::from(code), u32::from(count));
             bits.put(u64::from(item.extra), u32::from(item.extra_bits));
-            bits.flush(&mut header.bytes, &mut at);
+            bits.flush(&mut self.bytes, &mut at);
         }
-        header.bit_count = u64::from(at) * 8 + u64::from(bits.count);
-        header
+        self.bit_count = u64::from(at) * 8 + u64::from(bits.count);
     }
 
     /// Writes the head.
