@@ -66,7 +66,9 @@ impl Nginx {
             std::fs::write(&file, configuration(root, home, port))?;
             std::fs::write(&log, "")?;
             let errors = std::fs::File::create(home.join("start.log"))?;
-            let child = Command::new(&binary)
+            // In a session of its own, as a service is: the kernel shares the cores between sessions first.
+            let child = Command::new("setsid")
+                .arg(&binary)
                 .arg("-p")
                 .arg(home)
                 .arg("-c")

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use lycosa_archive::{
-    Archive, ArchiveOptions, Compression, EncodedVisit, Encoder, EncoderOptions, Exchange, PayloadDigest,
+    Archive, ArchiveOptions, Compression, Encoder, EncoderOptions, Exchange, PayloadDigest,
 };
 use lycosa_types::{CanonUrl, UnixMs};
 
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Compression::None,
     ] {
         let mut encoder = Encoder::new(EncoderOptions { compression, dictionary: None });
-        let mut visit = EncodedVisit::default();
+        let mut last = None;
         let (mut raw, mut packed, mut members) = (0, 0, [0u64; 3]);
         let mut encode_us = f64::MAX;
         for round in 0..BATCHES {
@@ -116,13 +116,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                     protocol: None,
                     metadata: &metadata,
                 };
-                encoder.encode_into(&exchange, &mut visit)?;
+                let visit = encoder.encode(&exchange)?;
                 raw += page.len();
                 packed += visit.bytes.len();
-                for (sum, member) in members.iter_mut().zip(&visit.members) {
+                for (sum, member) in members.iter_mut().zip(visit.members()) {
                     *sum += member.length;
                 }
-                black_box(&visit);
+                last = Some(black_box(visit));
             }
             encode_us = encode_us.min(started.elapsed().as_secs_f64() * 1e6 / (rounds * pages.len()) as f64);
         }
@@ -131,8 +131,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut archive =
             Archive::open(dir.path(), ArchiveOptions { compression, ..ArchiveOptions::default() })?;
         let started = Instant::now();
-        for _ in 0..count {
-            black_box(archive.append(&visit)?);
+        for visit in last.iter().cycle().take(count) {
+            black_box(archive.append(visit)?);
         }
         let append_us = started.elapsed().as_secs_f64() * 1e6 / count as f64;
         println!(
@@ -160,7 +160,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut compressor =
         libdeflater::Compressor::new(libdeflater::CompressionLvl::new(1).unwrap_or_default());
     let mut out = vec![0; 64 << 20];
-    let (mut visit, mut members) = (EncodedVisit::default(), Vec::new());
+    let mut members = Vec::new();
     let base = Exchange {
         url: &url,
         at: UnixMs(1_794_700_800_000),
@@ -178,11 +178,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut libdeflate_us, mut our_us) = (f64::MAX, f64::MAX);
     for _ in 0..3 {
         let us = fastest(&mut |page| {
-            if plain.encode_into(&Exchange { raw_body: page, ..base }, &mut visit).is_err() {
+            let Ok(visit) = plain.encode(&Exchange { raw_body: page, ..base }) else {
                 return;
-            }
+            };
             members.clear();
-            for (sum, member) in libdeflate_bytes.iter_mut().zip(&visit.members) {
+            for (sum, member) in libdeflate_bytes.iter_mut().zip(visit.members()) {
                 let record = visit.bytes.get(member.offset as usize..).unwrap_or_default();
                 let record = record.get(..member.length as usize + 4).unwrap_or_default();
                 let length = compressor.gzip_compress(record, &mut out).unwrap_or_default();
@@ -193,10 +193,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         });
         libdeflate_us = libdeflate_us.min(us);
         let us = fastest(&mut |page| {
-            if ours.encode_into(&Exchange { raw_body: page, ..base }, &mut visit).is_err() {
+            let Ok(visit) = ours.encode(&Exchange { raw_body: page, ..base }) else {
                 return;
-            }
-            for (sum, member) in our_bytes.iter_mut().zip(&visit.members) {
+            };
+            for (sum, member) in our_bytes.iter_mut().zip(visit.members()) {
                 *sum += member.length as usize;
             }
             black_box(&visit);

@@ -3,6 +3,7 @@
 //! Each record is a gzip member (or zstd frame) of its own, so that a record can be read from its offset alone and a
 //! torn tail costs only the torn record.
 
+use bytes::BytesMut;
 use libdeflater::{CompressionLvl, Compressor};
 
 use crate::deflate::Deflater;
@@ -95,7 +96,7 @@ impl Packer {
     }
 
     /// Appends `record` to `out` as one member.
-    pub fn pack(&mut self, record: &[u8], effort: Effort, out: &mut Vec<u8>) -> Result<(), PackError> {
+    pub fn pack(&mut self, record: &[u8], effort: Effort, out: &mut BytesMut) -> Result<(), PackError> {
         match (&mut self.method, effort) {
             (Method::None, _) => out.extend_from_slice(record),
             (Method::Fast(_) | Method::Dense(_), Effort::Stored) => Deflater::store(record, out),

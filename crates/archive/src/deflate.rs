@@ -19,6 +19,8 @@ mod header;
 mod search;
 mod slot;
 
+use bytes::BytesMut;
+
 use bits::Bits;
 use block::BlockCode;
 use code::Workshop;
@@ -63,7 +65,7 @@ impl Deflater {
     }
 
     /// Appends `input` to `out` as one member.
-    pub fn pack(&mut self, input: &[u8], out: &mut Vec<u8>) {
+    pub fn pack(&mut self, input: &[u8], out: &mut BytesMut) {
         if input.len() > MAX_BYTES {
             return Self::store(input, out);
         }
@@ -111,7 +113,7 @@ impl Deflater {
     }
 
     /// Appends `input` to `out` as one member without trying to make it smaller.
-    pub fn store(input: &[u8], out: &mut Vec<u8>) {
+    pub fn store(input: &[u8], out: &mut BytesMut) {
         out.reserve(input.len() + input.len() / BLOCK_BYTES * 5 + 32);
         out.extend_from_slice(&MEMBER_HEAD);
         let mut bits = Bits::default();
@@ -129,7 +131,7 @@ impl Deflater {
 }
 
 /// Checksum and length (modulo 2³², as the format has it).
-fn push_trailer(input: &[u8], out: &mut Vec<u8>) {
+fn push_trailer(input: &[u8], out: &mut BytesMut) {
     out.extend_from_slice(&libdeflater::crc32(input).to_le_bytes());
     out.extend_from_slice(&(input.len() as u32).to_le_bytes());
 }
@@ -151,10 +153,10 @@ mod tests {
     }
 
     fn packed(input: &[u8]) -> Vec<u8> {
-        let mut out = b"before".to_vec();
+        let mut out = BytesMut::from(&b"before"[..]);
         Deflater::new().pack(input, &mut out);
         assert!(out.starts_with(b"before\x1f\x8b"));
-        out.split_off(6)
+        out.split_off(6).to_vec()
     }
 
     /// Returns the length of the member.
@@ -163,7 +165,7 @@ mod tests {
         assert!(unpacked(&member, input.len()) == input, "{} bytes", input.len());
         let trailer = [libdeflater::crc32(input).to_le_bytes(), (input.len() as u32).to_le_bytes()].concat();
         assert!(member.ends_with(&trailer));
-        let mut stored = Vec::new();
+        let mut stored = BytesMut::new();
         Deflater::store(input, &mut stored);
         assert!(unpacked(&stored, input.len()) == input);
         assert!(member.len() <= stored.len(), "{} bytes became {}", input.len(), member.len());
@@ -215,7 +217,7 @@ mod tests {
     #[test]
     fn a_member_does_not_depend_on_the_one_before() {
         let mut deflater = Deflater::new();
-        let mut out = Vec::new();
+        let mut out = BytesMut::new();
         for input in [text(70_000), noise(500), text(300), text(70_000)] {
             out.clear();
             deflater.pack(&input, &mut out);
@@ -226,7 +228,7 @@ mod tests {
     #[test]
     fn members_in_a_row() {
         let mut deflater = Deflater::new();
-        let (mut out, mut all) = (Vec::new(), Vec::new());
+        let (mut out, mut all) = (BytesMut::new(), Vec::new());
         for length in [400, 0, 20_000, 600, 1] {
             all.extend(text(length));
             deflater.pack(&text(length), &mut out);

@@ -1,12 +1,13 @@
 //! From a visit to the bytes of its records: pure work, done on every core.
 //!
 //! A visit becomes a response (or revisit) record, a request record and a metadata record, each one member, in this
-//! order, in one buffer. Where the buffer ends up in a segment is decided later by the one thread that appends.
+//! order, in one piece of memory that is not copied again. Where it ends up in a segment is decided later by the one thread that appends.
 //! Record ids are derived from URL, time and kind, so that the same visit always yields the same bytes.
 
 use std::io::Write as _;
 use std::sync::Arc;
 
+use bytes::{Bytes, BytesMut};
 use lycosa_types::UnixMs;
 
 use crate::cdxj::{LineFacts, REVISIT_MIME, push_facts};
@@ -20,6 +21,16 @@ use crate::head::{HeadFacts, read_head};
 
 /// Larger visits are refused. The fetcher's body limit lies far below.
 pub const MAX_VISIT_BYTES: usize = 1 << 30;
+
+/// Response or revisit, request, metadata.
+const MEMBERS: usize = 3;
+
+/// Visits share pieces of memory of this size, or of what a larger visit needs.
+const SHARED_BYTES: usize = 256 * 1024;
+/// A buffer larger than this is given back after use.
+const KEPT_BYTES: usize = 4 << 20;
+/// What the records of most visits have besides what was sent and received.
+const SPARE_BYTES: usize = 4 * 1024;
 
 /// How visits are encoded.
 #[derive(Clone, Debug, Default)]
@@ -62,25 +73,30 @@ pub struct Member {
     pub length: u64,
 }
 
-/// A visit ready to be appended.
-#[derive(Clone, Debug, Default)]
+/// A visit ready to be appended. Its bytes lie where they were made, beside those of other visits.
+#[derive(Clone, Debug)]
 pub struct EncodedVisit {
     /// The members one after the other.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
     /// The first is the response or revisit.
-    pub members: Vec<Member>,
+    members: [Option<Member>; MEMBERS],
     pub payload_digest: PayloadDigest,
     pub(crate) at: UnixMs,
     pub(crate) compression: Compression,
     pub(crate) dictionary_id: u64,
     /// The index line up to the place, which the appender adds.
-    pub(crate) line: Vec<u8>,
+    pub(crate) line: Bytes,
 }
 
 impl EncodedVisit {
+    /// The first is the response or revisit.
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().flatten()
+    }
+
     /// Whether the body was left out because an earlier visit has it.
     pub fn is_revisit(&self) -> bool {
-        self.members.first().is_some_and(|m| m.kind == MemberKind::Revisit)
+        self.members().next().is_some_and(|first| first.kind == MemberKind::Revisit)
     }
 }
 
@@ -89,7 +105,12 @@ impl EncodedVisit {
 pub struct Encoder {
     packer: Packer,
     dictionary_id: u64,
+    /// The record that is about to be packed.
     record: Vec<u8>,
+    line: Vec<u8>,
+    /// The members of the current visit; what lies in the same piece of memory before them was handed on.
+    out: BytesMut,
+    members: [Option<Member>; MEMBERS],
 }
 
 impl Encoder {
@@ -98,43 +119,49 @@ impl Encoder {
             dictionary_id: dictionary_id(options.dictionary.as_deref()),
             packer: Packer::new(options.compression, options.dictionary.as_deref()),
             record: Vec::new(),
+            line: Vec::new(),
+            out: BytesMut::new(),
+            members: [None; MEMBERS],
         }
     }
 
     /// Encodes one visit.
     pub fn encode(&mut self, exchange: &Exchange<'_>) -> Result<EncodedVisit, EncodeError> {
-        let mut visit = EncodedVisit::default();
-        self.encode_into(exchange, &mut visit)?;
-        Ok(visit)
-    }
-
-    /// Encodes one visit into `visit`, whose buffers are reused. After an error its contents are unspecified.
-    pub fn encode_into(
-        &mut self,
-        exchange: &Exchange<'_>,
-        visit: &mut EncodedVisit,
-    ) -> Result<(), EncodeError> {
         let total = exchange.request_head.len() + exchange.response_head.len() + exchange.raw_body.len();
         if total > MAX_VISIT_BYTES {
             return Err(EncodeError::TooLarge(total));
         }
-        visit.bytes.clear();
-        visit.members.clear();
-        visit.line.clear();
-        visit.at = exchange.at;
-        visit.compression = self.packer.compression();
-        visit.dictionary_id = self.dictionary_id;
-        self.response(exchange, visit)?;
+        // What an error left behind.
+        self.out.clear();
+        self.members = [None; MEMBERS];
+        if self.out.capacity() < total + SPARE_BYTES {
+            self.out = BytesMut::with_capacity(SHARED_BYTES.max(total + SPARE_BYTES));
+        }
+        let (kind, payload_digest) = self.response(exchange)?;
         if !exchange.request_head.is_empty() {
-            self.request(exchange, visit)?;
+            self.request(exchange, kind)?;
         }
         if !exchange.metadata.is_empty() {
-            self.metadata(exchange, visit)?;
+            self.metadata(exchange, kind)?;
         }
-        Ok(())
+        let bytes = self.out.split().freeze();
+        self.out.extend_from_slice(&self.line);
+        let line = self.out.split().freeze();
+        if self.out.capacity() > KEPT_BYTES {
+            self.out = BytesMut::new();
+        }
+        Ok(EncodedVisit {
+            bytes,
+            members: self.members,
+            payload_digest,
+            at: exchange.at,
+            compression: self.packer.compression(),
+            dictionary_id: self.dictionary_id,
+            line,
+        })
     }
 
-    fn response(&mut self, exchange: &Exchange<'_>, visit: &mut EncodedVisit) -> Result<(), EncodeError> {
+    fn response(&mut self, exchange: &Exchange<'_>) -> Result<(MemberKind, PayloadDigest), EncodeError> {
         let mut facts = read_head(exchange.response_head);
         let block;
         let digest = if facts.whole && facts.end == exchange.response_head.len() {
@@ -179,10 +206,11 @@ impl Encoder {
         };
         end_record(out, "application/http; msgtype=response", &[exchange.response_head, body]);
         let effort = if is_packed(&facts, body) { Effort::Stored } else { Effort::Dense };
-        self.pack(kind, effort, visit)?;
+        self.pack(0, kind, effort)?;
         let mime = if revisit_of.is_some() { Some(REVISIT_MIME) } else { facts.mime.as_deref() };
+        self.line.clear();
         push_facts(
-            &mut visit.line,
+            &mut self.line,
             &LineFacts {
                 url: exchange.url,
                 at: exchange.at,
@@ -191,42 +219,35 @@ impl Encoder {
                 digest: Some(digest),
             },
         );
-        visit.payload_digest = digest;
-        Ok(())
+        Ok((kind, digest))
     }
 
-    fn request(&mut self, exchange: &Exchange<'_>, visit: &mut EncodedVisit) -> Result<(), EncodeError> {
+    fn request(&mut self, exchange: &Exchange<'_>, first: MemberKind) -> Result<(), EncodeError> {
         start_record(&mut self.record, "request", exchange, MemberKind::Request);
-        push_concurrent(&mut self.record, exchange, visit);
+        push_concurrent(&mut self.record, exchange, first);
         end_record(&mut self.record, "application/http; msgtype=request", &[exchange.request_head]);
-        self.pack(MemberKind::Request, Effort::Dense, visit)
+        self.pack(1, MemberKind::Request, Effort::Dense)
     }
 
-    fn metadata(&mut self, exchange: &Exchange<'_>, visit: &mut EncodedVisit) -> Result<(), EncodeError> {
+    fn metadata(&mut self, exchange: &Exchange<'_>, first: MemberKind) -> Result<(), EncodeError> {
         let mut fields = Vec::with_capacity(256);
         for (name, value) in exchange.metadata {
             push_field(&mut fields, name, value);
         }
         start_record(&mut self.record, "metadata", exchange, MemberKind::Metadata);
-        push_concurrent(&mut self.record, exchange, visit);
+        push_concurrent(&mut self.record, exchange, first);
         end_record(&mut self.record, "application/warc-fields", &[&fields]);
-        self.pack(MemberKind::Metadata, Effort::Dense, visit)
+        self.pack(2, MemberKind::Metadata, Effort::Dense)
     }
 
-    fn pack(
-        &mut self,
-        kind: MemberKind,
-        effort: Effort,
-        visit: &mut EncodedVisit,
-    ) -> Result<(), EncodeError> {
-        let offset = visit.bytes.len();
-        self.packer.pack(&self.record, effort, &mut visit.bytes)?;
-        visit.members.push(Member {
-            kind,
-            offset: offset as u64,
-            length: (visit.bytes.len() - offset) as u64 - u64::from(self.packer.compression().gap_bytes()),
-        });
-        if self.record.capacity() > 4 << 20 {
+    fn pack(&mut self, place: usize, kind: MemberKind, effort: Effort) -> Result<(), EncodeError> {
+        let offset = self.out.len();
+        self.packer.pack(&self.record, effort, &mut self.out)?;
+        let length = (self.out.len() - offset) as u64 - u64::from(self.packer.compression().gap_bytes());
+        if let Some(member) = self.members.get_mut(place) {
+            *member = Some(Member { kind, offset: offset as u64, length });
+        }
+        if self.record.capacity() > KEPT_BYTES {
             self.record = Vec::new();
         }
         Ok(())
@@ -238,7 +259,7 @@ impl Encoder {
         at: UnixMs,
         filename: &str,
         fields: &[(String, String)],
-    ) -> Result<Vec<u8>, EncodeError> {
+    ) -> Result<Bytes, EncodeError> {
         let out = &mut self.record;
         out.clear();
         out.extend_from_slice(b"WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: ");
@@ -252,9 +273,9 @@ impl Encoder {
             push_field(&mut block, name, value);
         }
         end_record(out, "application/warc-fields", &[&block]);
-        let mut member = Vec::new();
+        let mut member = BytesMut::new();
         self.packer.pack(&self.record, Effort::Dense, &mut member)?;
-        Ok(member)
+        Ok(member.freeze())
     }
 }
 

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use bytes::BytesMut;
+
 use crate::compress::{Compression, Effort, Packer};
 use crate::error::ArchiveError;
 use crate::reader::read_segment;
@@ -48,7 +50,7 @@ pub fn export_warc(dir: &Path, compression: Compression, out: &mut impl Write) -
                 Err(_) if segment.open => break,
                 Err(error) => return Err(error.into()),
             };
-            let mut member = Vec::new();
+            let mut member = BytesMut::new();
             packer
                 .pack(&plain(&placed.record), Effort::Dense, &mut member)
                 .map_err(|e| ArchiveError::io("packing", &path)(io::Error::other(e)))?;

@@ -3,7 +3,7 @@
 use lycosa_types::UnixMs;
 
 use crate::date::push_warc_date;
-use crate::encode::{EncodedVisit, MemberKind};
+use crate::encode::MemberKind;
 use crate::exchange::Exchange;
 
 /// Metadata values are cut here; a metadata record is a note, not a store.
@@ -54,8 +54,8 @@ fn push_decimal(out: &mut Vec<u8>, mut value: usize) {
     out.extend_from_slice(digits.get(digits.len() - used..).unwrap_or_default());
 }
 
-pub(crate) fn push_concurrent(out: &mut Vec<u8>, exchange: &Exchange<'_>, visit: &EncodedVisit) {
-    let kind = visit.members.first().map_or(MemberKind::Response, |m| m.kind);
+/// Names the visit's first record, which is of this kind.
+pub(crate) fn push_concurrent(out: &mut Vec<u8>, exchange: &Exchange<'_>, kind: MemberKind) {
     out.extend_from_slice(b"WARC-Concurrent-To: ");
     push_record_id(out, exchange.url.as_str().as_bytes(), exchange.at, kind_seed(kind));
     out.extend_from_slice(b"\r\n");

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use bytes::BytesMut;
 use lycosa_types::UnixMs;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -192,7 +193,7 @@ impl Package<'_> {
                     lines += 1;
                 }
                 if !block.is_empty() && (line.is_none() || lines % BLOCK_LINES as u64 == 0) {
-                    let mut member = Vec::new();
+                    let mut member = BytesMut::new();
                     packer.pack(&block, Effort::Dense, &mut member).map_err(|e| {
                         ArchiveError::io("packing the index of", sink.path)(std::io::Error::other(e))
                     })?;

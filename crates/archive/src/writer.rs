@@ -17,7 +17,7 @@ use crate::encode::{EncodedVisit, Encoder, EncoderOptions};
 use crate::error::ArchiveError;
 use crate::repair;
 use crate::segment::{Segment, check_prefix, segments, sync_dir};
-use crate::tail::Tail;
+use crate::tail::{Pieces, Tail};
 
 /// How segments are written.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ pub struct Archive {
 #[derive(Debug)]
 struct Current {
     segment: Segment,
-    records: Tail,
+    records: Pieces,
     index: Tail,
 }
 
@@ -122,7 +122,7 @@ impl Archive {
             let same_kind = repaired.segment.name.ends_with(&extension)
                 && dictionary_id(repaired.dictionary.as_deref()) == archive.dictionary_id;
             let current = Current {
-                records: Tail::open(&repaired.segment.open_path(), repaired.end)?,
+                records: Pieces::open(&repaired.segment.open_path(), repaired.end)?,
                 index: Tail::open(&repaired.segment.open_index_path(), repaired.index_end)?,
                 segment: repaired.segment,
             };
@@ -154,8 +154,7 @@ impl Archive {
         if visit.dictionary_id != self.dictionary_id {
             return Err(ArchiveError::Dictionary);
         }
-        let first = visit.members.first().copied();
-        let length = first.map_or(0, |m| m.length);
+        let length = visit.members().next().map_or(0, |first| first.length);
         let span_length = u32::try_from(length)
             .map_err(|_| ArchiveError::TooLarge { bytes: length, limit: u64::from(u32::MAX) })?;
         if self.current.as_ref().is_some_and(|c| c.records.end() >= self.options.rotate_bytes) {
@@ -189,14 +188,14 @@ impl Archive {
             path: segment.open_path(),
             source: std::io::Error::other(e),
         })?;
-        let mut records = Tail::open(&segment.open_path(), 0)?;
+        let mut records = Pieces::open(&segment.open_path(), 0)?;
         let index = Tail::open(&segment.open_index_path(), 0)?;
         sync_dir(&self.dir)?;
         if let (Compression::Zstd(_), Some(dictionary)) = (self.options.compression, &self.options.dictionary)
         {
-            records.push(&skippable(dictionary))?;
+            records.push(skippable(dictionary).into())?;
         }
-        records.push(&info)?;
+        records.push(info)?;
         self.last = number;
         self.last_length = 0;
         Ok(Current { segment, records, index })
@@ -247,7 +246,7 @@ impl Archive {
 
 impl Current {
     fn push(&mut self, visit: &EncodedVisit, offset: u64, length: u64) -> Result<(), ArchiveError> {
-        self.records.push(&visit.bytes)?;
+        self.records.push(visit.bytes.clone())?;
         let line = self.index.buffer();
         line.extend_from_slice(&visit.line);
         push_place(line, length, offset, &self.segment.name);
@@ -292,7 +291,7 @@ mod tests {
             let full = || fs::File::options().write(true).open("/dev/full").unwrap();
             let current = archive.current.as_mut().unwrap();
             if records_fail {
-                current.records.file = full();
+                current.records.replace_file(full());
             } else {
                 current.index.file = full();
             }

@@ -128,8 +128,7 @@ pub struct Judge {
     content: ContentReader,
     encoder: Option<Encoder>,
     recent: Recent,
-    /// What is being encoded, for the archive and for the state; copies of just their size are handed on.
-    encoded: EncodedVisit,
+    /// What is being encoded for the state; a copy of just its size is handed on.
     record: Vec<u8>,
     /// The signatures of the page last read.
     signed: Option<StoredSignatures>,
@@ -155,7 +154,6 @@ impl Judge {
             content: ContentReader::default(),
             encoder,
             recent: Recent::default(),
-            encoded: EncodedVisit::default(),
             record: Vec::new(),
             signed: None,
             picture: None,
@@ -219,8 +217,7 @@ impl Judge {
             let metadata = [("hopsFromSeed", depth.as_str())];
             let payload_digest = facts.payload_sha1.map(PayloadDigest);
             let revisit = revisit.as_ref().map(|first| (first, RevisitReason::IdenticalPayload));
-            let buffer = &mut self.encoded;
-            match encode(encoder, buffer, &entry.url, visit, response, revisit, payload_digest, &metadata) {
+            match encode(encoder, &entry.url, visit, response, revisit, payload_digest, &metadata) {
                 Ok(encoded) => {
                     facts.payload_sha1 = Some(encoded.payload_digest.0);
                     judged.encoded = Some(encoded);
@@ -261,14 +258,14 @@ impl Judge {
         let reason = if not_modified { RevisitReason::NotModified } else { RevisitReason::IdenticalPayload };
         // A 304 has no body: the digest is that of the copy it vouches for.
         let digest = copy.payload_sha1.filter(|_| not_modified).map(PayloadDigest);
-        let (buffer, revisit) = (&mut self.encoded, Some((copy, reason)));
-        judged.encoded = encode(encoder, buffer, &entry.url, visit, response, revisit, digest, &[]).ok();
+        let revisit = Some((copy, reason));
+        judged.encoded = encode(encoder, &entry.url, visit, response, revisit, digest, &[]).ok();
     }
 
     /// Encodes the fetch of a robots.txt for the archive.
     pub fn encode_rules(&mut self, url: &CanonUrl, visit: &Visit) -> Option<EncodedVisit> {
         let response = visit.result.as_ref().ok()?;
-        encode(self.encoder.as_mut()?, &mut self.encoded, url, visit, response, None, None, &[]).ok()
+        encode(self.encoder.as_mut()?, url, visit, response, None, None, &[]).ok()
     }
 
     fn follow_redirect(

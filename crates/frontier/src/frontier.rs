@@ -370,7 +370,7 @@ impl Frontier {
         }
         host.place = if !host.has_entries() {
             Place::Idle
-        } else if host.in_flight >= self.options.politeness.per_host.max(1) {
+        } else if host.in_flight >= host.most_in_flight(self.options.politeness.per_host) {
             Place::Busy
         } else if host.ready_at > now {
             self.schedule.wake_at(host.ready_at, Alarm::Host(index));

@@ -12,6 +12,9 @@ use crate::host_queue::{Entry, HostQueue};
 use crate::order::{Order, Rank};
 use crate::store::{HostRecord, HostSlot};
 
+/// As many pages of a host may be asked for at once, whatever else waits.
+const FEW_IN_FLIGHT: u32 = 32;
+
 /// What a host's robots.txt says. The frontier asks; it does not know the format.
 pub trait Rules: Send + Sync + fmt::Debug {
     /// Whether a path with its query may be requested.
@@ -177,6 +180,17 @@ impl Host {
     /// Whether anything waits that is not leased or delayed already.
     pub fn has_entries(&self) -> bool {
         self.has_new() || !self.revisits.is_empty()
+    }
+
+    /// How many of its pages may be asked for at once: as many as politeness allows, but beyond a few no more than wait
+    /// behind them. What one worker was given no other can do, and some pages take a thousand times as long as others:
+    /// if the last ones were all handed out at once, most workers would soon have nothing to do.
+    pub fn most_in_flight(&self, per_host: u32) -> u32 {
+        if per_host <= FEW_IN_FLIGHT || self.queue.has_spilled() {
+            return per_host.max(1);
+        }
+        let waiting = self.queue.in_memory() + self.revisits.len();
+        per_host.min(u32::try_from(waiting).unwrap_or(u32::MAX).max(FEW_IN_FLIGHT))
     }
 
     /// Whether any of it was never visited.

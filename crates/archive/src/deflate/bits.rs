@@ -1,5 +1,7 @@
 //! Bits on their way into bytes, lowest first.
 
+use bytes::{BufMut, BytesMut};
+
 /// Bits that do not fill a byte yet. Between two blocks there are at most seven.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bits {
@@ -30,9 +32,9 @@ impl Bits {
     }
 
     /// Fills the last byte up and writes it.
-    pub fn finish(&mut self, out: &mut Vec<u8>) {
+    pub fn finish(&mut self, out: &mut BytesMut) {
         while self.count > 0 {
-            out.push(self.held as u8);
+            out.put_u8(self.held as u8);
             self.held >>= 8;
             self.count = self.count.saturating_sub(8);
         }

@@ -1,5 +1,7 @@
 //! A block: sequences as bits, or the input as it is.
 
+use bytes::BytesMut;
+
 use super::bits::Bits;
 use super::code::{SymbolBits, Workshop, symbol_bits};
 use super::header::Header;
@@ -58,16 +60,14 @@ impl BlockCode {
                 let (base, extra_bits) = (usize::from(LENGTH_BASE[slot]), LENGTH_EXTRA[slot]);
                 // The slot before the last could also tell the longest length; the last slot overwrites that.
                 for extra in 0..1usize << extra_bits {
-                    self.lengths[(base + extra) & 511] = u32::from(bits)
-                        | (extra as u32) << count
-                        | u32::from(count + extra_bits) << 24;
+                    self.lengths[(base + extra) & 511] =
+                        u32::from(bits) | (extra as u32) << count | u32::from(count + extra_bits) << 24;
                 }
             }
         });
         symbol_bits(&self.distance_lengths, |slot, SymbolBits { bits, count }| {
             let count = u32::from(count);
-            self.distances[slot & 31] =
-                u32::from(bits) | count << 16 | (count + distance_extra(slot)) << 24;
+            self.distances[slot & 31] = u32::from(bits) | count << 16 | (count + distance_extra(slot)) << 24;
         });
     }
 
@@ -106,7 +106,7 @@ pub(super) fn write(
     from: u32,
     last: bool,
     bits: &mut Bits,
-    out: &mut Vec<u8>,
+    out: &mut BytesMut,
 ) {
     let start = out.len();
     // The last flush may write eight bytes for one that is needed, and bits of the block before are in front.
@@ -181,7 +181,7 @@ fn last_bytes(seen: &[u8], at: u32) -> [u8; 4] {
 }
 
 /// Writes up to 65535 bytes as they are.
-pub(super) fn store(part: &[u8], last: bool, bits: &mut Bits, out: &mut Vec<u8>) {
+pub(super) fn store(part: &[u8], last: bool, bits: &mut Bits, out: &mut BytesMut) {
     bits.put(u64::from(last), 3);
     bits.finish(out);
     let length = part.len() as u16;

@@ -146,7 +146,8 @@ fn resuming_with_another_compression_starts_a_new_segment() {
 #[test]
 fn a_dictionary_travels_with_the_segment() {
     let dir = tempfile::tempdir().unwrap();
-    let plain: Vec<Vec<u8>> = (100..400).map(|n| encode(&sample(n * 4), Compression::None).bytes).collect();
+    let plain: Vec<_> =
+        (100..400).map(|n| encode(&sample(n * 4), Compression::None).bytes.to_vec()).collect();
     let parts: Vec<&[u8]> = plain.iter().map(Vec::as_slice).collect();
     let dictionary: Arc<[u8]> = lycosa_archive::dictionary::train(&parts, 16 * 1024).unwrap().into();
     let compression = Compression::Zstd(3);

@@ -16,15 +16,9 @@ pub fn compression(choice: ArchiveCompression) -> Compression {
     }
 }
 
-/// A buffer larger than this is given back after use.
-const KEPT_BYTES: usize = 4 << 20;
-
-/// Encodes a visit; `revisit` is the visit that brought the same payload, and how that is known. `buffer` is where it is
-/// put together: what is handed on lies in memory of just its size, and waits there for its commit.
-#[expect(clippy::too_many_arguments, reason = "the parts of one exchange, from three owners")]
+/// Encodes a visit; `revisit` is the visit that brought the same payload, and how that is known.
 pub(super) fn encode(
     encoder: &mut Encoder,
-    buffer: &mut EncodedVisit,
     url: &CanonUrl,
     visit: &Visit,
     response: &Response,
@@ -50,12 +44,8 @@ pub(super) fn encode(
         protocol: (response.protocol == Protocol::Http2).then_some("h2"),
         metadata,
     };
-    encoder.encode_into(&exchange, buffer).map_err(|error| {
+    encoder.encode(&exchange).map_err(|error| {
         tracing::error!(%url, %error, "a visit could not be encoded");
         Failure::BodyTooLarge
-    })?;
-    if buffer.bytes.capacity() > KEPT_BYTES {
-        return Ok(std::mem::take(buffer));
-    }
-    Ok(buffer.clone())
+    })
 }
