@@ -84,20 +84,20 @@ fn leaves_of_depths(
     depths: &mut [u8; 512],
 ) -> [u32; 64] {
     let (mut leaf, mut inner) = (0usize, 0usize);
-    let mut leaf_weight = keys.first().map_or(u32::MAX, |key| key >> 9);
     let nodes = keys.len() - 1;
     for node in 0..nodes {
+        // Nothing is heavier: not made yet.
+        weights[node & 511] = u32::MAX;
         let mut sum = 0;
         for _ in 0..2 {
-            if inner >= node || leaf_weight <= weights[inner & 511] {
-                sum += leaf_weight;
-                leaf += 1;
-                leaf_weight = keys.get(leaf).map_or(u32::MAX, |key| key >> 9);
-            } else {
-                sum += weights[inner & 511];
-                parents[inner & 511] = node as u16;
-                inner += 1;
-            }
+            let leaf_weight = keys.get(leaf).map_or(u32::MAX, |key| key >> 9);
+            let inner_weight = weights[inner & 511];
+            let is_leaf = leaf_weight <= inner_weight;
+            sum += leaf_weight.min(inner_weight);
+            // If it is not taken yet this is overwritten when it is.
+            parents[inner & 511] = node as u16;
+            leaf += usize::from(is_leaf);
+            inner += usize::from(!is_leaf);
         }
         weights[node & 511] = sum;
     }
