@@ -46,7 +46,7 @@ pub enum Finished {
         sitemaps: Vec<CanonUrl>,
         address: Option<IpAddr>,
         elapsed_ms: u64,
-        encoded: Option<EncodedVisit>,
+        encoded: Option<Box<EncodedVisit>>,
     },
     Resolve {
         host: HostIndex,
@@ -224,7 +224,7 @@ impl Worker {
             sitemaps: self.within_scope(&sitemaps),
             address: visit.ip,
             elapsed_ms: visit.timing.finished.as_millis() as u64,
-            encoded: self.judge.borrow_mut().encode_rules(url, &visit),
+            encoded: self.judge.borrow_mut().encode_rules(url, &visit).map(Box::new),
         };
         self.fetcher.reuse(visit);
         finished

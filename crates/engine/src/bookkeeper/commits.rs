@@ -53,9 +53,11 @@ impl Bookkeeper {
             marks.push((MARK_ASIDE, aside.mark()));
         }
         let stays = self.member.as_mut().map(|member| member.cut(changes.epoch));
+        // As many as last time will come again.
+        let next = Vec::with_capacity(self.ended.len());
         let batch = Batch {
             stays,
-            ended: std::mem::take(&mut self.ended),
+            ended: std::mem::replace(&mut self.ended, next),
             extra: std::mem::take(&mut self.extra),
             changes,
             marks,

@@ -65,7 +65,7 @@ impl Bookkeeper {
                 self.end_held(key, now)?;
             }
             Finished::Rules { host, end, sitemaps, address, elapsed_ms, encoded } => {
-                self.extra.extend(encoded);
+                self.extra.extend(encoded.map(|encoded| *encoded));
                 self.frontier.finish_rules(host, end, address, elapsed_ms, now);
                 for url in sitemaps {
                     let found = Found { depth: 0, seed: false, relevance: 0.0 };
