@@ -1,8 +1,8 @@
 //! From a visit to the bytes of its records: pure work, done on every core.
 //!
 //! A visit becomes a response (or revisit) record, a request record and a metadata record, each one member, in this
-//! order, in one piece of memory that is not copied again. Where it ends up in a segment is decided later by the one thread that appends.
-//! Record ids are derived from URL, time and kind, so that the same visit always yields the same bytes.
+//! order, in one piece of memory that is not copied again. Where it ends up in a segment is decided later by the one
+//! thread that appends. Record ids are derived from URL, time and kind, so that the same visit always yields the same bytes.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -134,8 +134,10 @@ impl Encoder {
         // What an error left behind.
         self.out.clear();
         self.members = [None; MEMBERS];
-        if self.out.capacity() < total + SPARE_BYTES {
-            self.out = BytesMut::with_capacity(SHARED_BYTES.max(total + SPARE_BYTES));
+        // What is large mostly becomes much smaller; if not, the memory grows.
+        let room = SPARE_BYTES + if total > SHARED_BYTES { total / 2 } else { total };
+        if self.out.capacity() < room {
+            self.out = BytesMut::with_capacity(SHARED_BYTES.max(room));
         }
         let (kind, payload_digest) = self.response(exchange)?;
         if !exchange.request_head.is_empty() {

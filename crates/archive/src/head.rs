@@ -51,12 +51,38 @@ struct Lines<'a> {
 impl<'a> Lines<'a> {
     /// The next line, stripped; empty at the end of the block.
     fn next(&mut self) -> Cow<'a, str> {
+        trim_end(decode(self.pass()))
+    }
+
+    /// Passes the next line.
+    fn pass(&mut self) -> &'a [u8] {
         let rest = self.block.get(self.at..).unwrap_or_default();
         let line_end = memchr::memchr(b'\n', rest);
         self.ended = line_end.is_some();
         let length = line_end.map_or(rest.len(), |at| at + 1);
         self.at += length;
-        trim_end(decode(rest.get(..length).unwrap_or_default()))
+        rest.get(..length).unwrap_or_default()
+    }
+
+    fn begins_with(&self, wanted: impl Fn(u8) -> bool) -> bool {
+        self.block.get(self.at).copied().is_some_and(wanted)
+    }
+
+    /// The next line that may begin a field whose name begins with a `c`, or end the head. The others, most of a head, are
+    /// passed by their first byte.
+    fn next_field(&mut self) -> Cow<'a, str> {
+        let mut passed = false;
+        loop {
+            while self.begins_with(|first| first.is_ascii_graphic() && !matches!(first, b'c' | b'C')) {
+                self.pass();
+                passed = true;
+            }
+            let line = self.next();
+            let continues = passed && line.starts_with([' ', '\t']);
+            if !continues {
+                return line;
+            }
+        }
     }
 }
 
@@ -72,28 +98,29 @@ pub fn read_head(block: &[u8]) -> HeadFacts<'_> {
         Cow::Owned(text) => Cow::Owned(status_word(text).to_owned()),
     };
     let (mut mime, mut coded) = (None, false);
-    let mut line = lines.next();
+    let mut line = lines.next_field();
     while !line.is_empty() {
-        let next = lines.next();
-        let wanted = mime.is_none() && line.split_once(':').is_some_and(|(name, _)| is_content_type(name));
-        coded |= line.split_once(':').is_some_and(|(name, value)| is_coding(name, value));
+        let field = line.split_once(':');
+        let wanted = mime.is_none() && field.is_some_and(|(name, _)| is_content_type(name));
+        coded |= field.is_some_and(|(name, value)| is_coding(name, value));
         let mut value = String::new();
-        if let (true, Some((_, text))) = (wanted, line.split_once(':')) {
+        if let (true, Some((_, text))) = (wanted, field) {
             value.push_str(text.trim_start_matches(is_blank));
         }
-        let mut next = next;
-        while next.starts_with([' ', '\t']) {
+        let mut ended = false;
+        while !ended && lines.begins_with(|first| matches!(first, b' ' | b'\t')) {
+            let more = lines.next();
+            ended = more.is_empty();
             if wanted {
-                value.push_str(&next);
+                value.push_str(&more);
             }
-            next = lines.next();
         }
         if wanted {
             let end = value.find(|c: char| c == ';' || is_blank(c)).unwrap_or(value.len());
             value.truncate(end);
             mime = Some(value);
         }
-        line = next;
+        line = if ended { Cow::Borrowed("") } else { lines.next_field() };
     }
     HeadFacts { status: Some(status), mime, coded, end: lines.at, whole: lines.ended }
 }
@@ -139,6 +166,9 @@ mod tests {
             ("HTTP/1.1\r\n\r\n", some(""), None),
             ("HTTP/1.1 200 OK\r\nContent-Type:\r\n text/plain\r\n\r\n", some("200"), some("")),
             ("HTTP/1.1 200 OK\r\nContent-Type: ;x\r\nContent-Type: b/c\r\n\r\n", some("200"), some("")),
+            ("HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nServer: x\r\n c\r\n\r\n", some("200"), some("a/b")),
+            ("HTTP/1.1 200 OK\r\nServer: x\r\n\tContent-Type: a/b\r\nDate: z\r\n\r\n", some("200"), None),
+            ("HTTP/1.1 200 OK\r\nContent-Type: a/\r\n \tb\r\nDate: z\r\n\r\n", some("200"), some("a/")),
             ("\r\n", None, None),
             ("", None, None),
         ] {

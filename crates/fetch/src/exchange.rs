@@ -28,7 +28,7 @@ use crate::{
 
 /// At least this much room for every further read.
 const NEXT_READ_BYTES: usize = 16 * 1024;
-/// An announced length is believed up to here; beyond, the buffer doubles as bytes arrive.
+/// An announced length is believed up to here; beyond, the buffer grows fourfold as bytes arrive.
 const TRUSTED_LENGTH_BYTES: usize = 1024 * 1024;
 /// Room beyond the announced end, so that a read comes back short: that shows an intruding byte and spares the
 /// runtime a read that finds nothing.
@@ -190,7 +190,7 @@ impl Exchange<'_, '_> {
         while buffer.len() < end {
             let missing = end - buffer.len() + SPARE_BYTES;
             if buffer.capacity() - buffer.len() < missing {
-                let step = TRUSTED_LENGTH_BYTES.max(buffer.len());
+                let step = TRUSTED_LENGTH_BYTES.max(3 * buffer.len());
                 grow(&mut buffer, missing.min(step));
             }
             if self.read(&mut buffer).await? == 0 {
