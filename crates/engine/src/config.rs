@@ -326,6 +326,7 @@ impl Config {
             refresh_share: self.refresh.share,
             // A URL that can move takes some 50 bytes.
             max_tracked: budget / 16 / 50,
+            few_in_flight: u32::try_from(2 * self.workers()).unwrap_or(u32::MAX),
         }
     }
 

@@ -8,10 +8,10 @@ use std::cell::RefCell;
 use bytes::BytesMut;
 
 /// Room for the first read: most pages fit, and several that come together.
-pub(crate) const FIRST_READ_BYTES: usize = 128 * 1024;
+pub(crate) const FIRST_READ_BYTES: usize = 64 * 1024;
 /// A larger buffer is given back to the allocator: few pages are as long, and memory that was given back must be mapped
 /// anew, page by page.
-pub(crate) const LARGEST_BYTES: usize = 512 * 1024;
+pub(crate) const LARGEST_BYTES: usize = 256 * 1024;
 /// Buffers kept. A thread judges one response at a time, so one would nearly do.
 const MOST: usize = 4;
 

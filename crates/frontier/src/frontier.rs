@@ -63,6 +63,8 @@ pub struct FrontierOptions {
     pub refresh_share: f64,
     /// Waiting URLs whose rank can change; others keep the one they have.
     pub max_tracked: usize,
+    /// Pages of one host that keep all workers busy: towards the end no more of a near host are asked for at once.
+    pub few_in_flight: u32,
 }
 
 impl Default for FrontierOptions {
@@ -79,6 +81,7 @@ impl Default for FrontierOptions {
             revisits: Revisits::Off,
             refresh_share: 0.5,
             max_tracked: 1 << 20,
+            few_in_flight: 4,
         }
     }
 }
@@ -370,7 +373,9 @@ impl Frontier {
         }
         host.place = if !host.has_entries() {
             Place::Idle
-        } else if host.in_flight >= host.most_in_flight(self.options.politeness.per_host) {
+        } else if host.in_flight
+            >= host.most_in_flight(self.options.politeness.per_host, self.options.few_in_flight)
+        {
             Place::Busy
         } else if host.ready_at > now {
             self.schedule.wake_at(host.ready_at, Alarm::Host(index));

@@ -12,8 +12,8 @@ use crate::host_queue::{Entry, HostQueue};
 use crate::order::{Order, Rank};
 use crate::store::{HostRecord, HostSlot};
 
-/// As many pages of a host may be asked for at once, whatever else waits.
-const FEW_IN_FLIGHT: u32 = 32;
+/// A host of which more pages than this may be asked for at once is near: no time is lost if it is asked for fewer.
+const NEAR_IN_FLIGHT: u32 = 32;
 
 /// What a host's robots.txt says. The frontier asks; it does not know the format.
 pub trait Rules: Send + Sync + fmt::Debug {
@@ -182,15 +182,15 @@ impl Host {
         self.has_new() || !self.revisits.is_empty()
     }
 
-    /// How many of its pages may be asked for at once: as many as politeness allows, but beyond a few no more than wait
-    /// behind them. What one worker was given no other can do, and some pages take a thousand times as long as others:
-    /// if the last ones were all handed out at once, most workers would soon have nothing to do.
-    pub fn most_in_flight(&self, per_host: u32) -> u32 {
-        if per_host <= FEW_IN_FLIGHT || self.queue.has_spilled() {
+    /// How many of its pages may be asked for at once: as many as politeness allows; but of a host that is near no more
+    /// than wait behind them, or `few`. What one worker was given no other can do, and some pages take a thousand times as
+    /// long as others: if the last ones were all handed out at once, most workers would soon have nothing to do.
+    pub fn most_in_flight(&self, per_host: u32, few: u32) -> u32 {
+        if per_host <= NEAR_IN_FLIGHT || self.queue.has_spilled() {
             return per_host.max(1);
         }
         let waiting = self.queue.in_memory() + self.revisits.len();
-        per_host.min(u32::try_from(waiting).unwrap_or(u32::MAX).max(FEW_IN_FLIGHT))
+        per_host.min(u32::try_from(waiting).unwrap_or(u32::MAX).max(few).max(1))
     }
 
     /// Whether any of it was never visited.
@@ -203,5 +203,41 @@ impl Host {
         let again = self.revisits.first_key_value().map(|(rank, _)| *rank);
         let new = self.queue.next().map(|rank| order.among_hosts(rank, self.accepted, self.fetched));
         new.into_iter().chain(again).min().unwrap_or(Rank::FIRST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lycosa_types::{HostKey, PartitionId};
+
+    #[test]
+    fn the_last_pages_of_a_near_host_are_handed_out_a_few_at_a_time() {
+        let slot = HostSlot { partition: PartitionId(0), host: HostKey::of("http://h.test") };
+        let mut host = Host::new(slot, "http://h.test");
+        for number in 0..150 {
+            let url = CanonUrl::from_canonical(format!("http://h.test/{number}"));
+            let entry = Entry {
+                rank: Rank::FIRST,
+                key: url.key(),
+                url,
+                depth: 0,
+                tries: 0,
+                redirects: 0,
+                found_on: None,
+                found_at: UnixMs(0),
+                revisit: true,
+            };
+            host.revisits.insert(Rank { sequence: number, ..Rank::FIRST }, Box::new(entry));
+        }
+        for (waiting, near, far) in [(150, 100, 32), (100, 100, 32), (60, 60, 32), (5, 5, 32), (3, 4, 32)] {
+            while host.revisits.len() > waiting {
+                host.revisits.pop_first();
+            }
+            assert_eq!((host.most_in_flight(100, 4), host.most_in_flight(32, 4)), (near, far), "{waiting}");
+        }
+        // How much waits on disk is not known.
+        host.queue = HostQueue::on_disk(Rank::FIRST);
+        assert_eq!(host.most_in_flight(100, 4), 100);
     }
 }
