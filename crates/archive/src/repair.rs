@@ -231,6 +231,47 @@ pub(crate) fn sorted_lines(lines: &[u8]) -> Vec<&[u8]> {
         parts.extend(lines.get(start..end).filter(|line| !line.is_empty()));
         start = end;
     }
-    parts.sort_unstable();
-    parts
+    // Lines of one host begin alike. What follows that decides between most of them, and lies beside its line.
+    let first = parts.first().copied().unwrap_or_default();
+    let common = parts.iter().fold(first.len(), |common, line| {
+        let alike = first.iter().zip(line.iter()).take(common).take_while(|(a, b)| a == b);
+        alike.count()
+    });
+    let mut keyed: Vec<(u64, &[u8])> =
+        parts.into_iter().map(|line| (eight_bytes(line, common), line)).collect();
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, line)| line).collect()
+}
+
+/// The bytes from `at` on as a number that sorts as they do, except that bytes that are not there count as zeros.
+fn eight_bytes(line: &[u8], at: usize) -> u64 {
+    let rest = line.get(at..).unwrap_or_default();
+    let mut bytes = [0; 8];
+    for (byte, &from) in bytes.iter_mut().zip(rest) {
+        *byte = from;
+    }
+    u64::from_be_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn lines_are_in_byte_order(
+            start in "(org,example\\)/)?",
+            ends in proptest::collection::vec("[\u{0}a-c/]{0,12}", 0..60),
+            whole in any::<bool>(),
+        ) {
+            let mut text: String = ends.iter().map(|end| format!("{start}{end}\n")).collect();
+            if !whole {
+                text.pop();
+            }
+            let mut expected: Vec<&[u8]> = text.as_bytes().split_inclusive(|&byte| byte == b'\n').collect();
+            expected.sort_unstable();
+            prop_assert_eq!(sorted_lines(text.as_bytes()), expected);
+        }
+    }
 }
