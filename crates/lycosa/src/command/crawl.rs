@@ -9,6 +9,7 @@ use clap::Args;
 use lycosa_engine::bookkeeper::Stop;
 use lycosa_engine::{Config, Crawl, CrawlEnd, CrawlError, Layout};
 use lycosa_fetch::{NetGuard, Overrides};
+use lycosa_frontier::Politeness;
 use lycosa_types::CanonUrl;
 
 use super::node::{AllocationArg, LinksArg, PartArgs, take_part};
@@ -82,7 +83,7 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
         // Before anything is made on disk.
         return Err(CrawlError::NoSeeds.into());
     }
-    warn_without_contact(&config, &seeds);
+    warn(&config, &seeds);
     let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
     let end = watched(layout.clone(), config, &seeds, loudness)?;
     if args.json {
@@ -122,7 +123,7 @@ fn in_cluster(args: &CrawlArgs, layout: Layout, config: &Config, seeds: &[CanonU
     let mut shared = briefing.config.clone();
     shared.partitions.region.clone_from(&config.partitions.region);
     let config = args.settings.over(shared)?;
-    warn_without_contact(&config, seeds);
+    warn(&config, seeds);
     let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
     take_part(&connection, layout, config, (settings, briefing), &args.part, (args.json, loudness))
 }
@@ -146,12 +147,20 @@ pub fn run_watched(crawl: Crawl, layout: Layout, loudness: Loudness) -> Result<C
     Ok(end)
 }
 
-/// A crawler on the open web says whom to ask about it.
-fn warn_without_contact(config: &Config, seeds: &[CanonUrl]) {
+/// Says what the user may not have meant: a crawler on the open web that does not say whom to ask about it; several requests
+/// at a time to a host whose address is asked one by one.
+fn warn(config: &Config, seeds: &[CanonUrl]) {
     let overrides = Overrides::parse(config.fetch.resolve.iter().map(String::as_str)).unwrap_or_default();
     if config.agent.contact.is_empty() && seeds.iter().any(|seed| is_public(seed, &overrides)) {
         eprintln!(
             "warning: nobody can tell whose crawler this is; set --contact to a page or address where site owners reach you"
+        );
+    }
+    let Politeness { per_host, delay_ms, ip_delay_ms, .. } = config.politeness;
+    if per_host > 1 && ip_delay_ms > delay_ms {
+        eprintln!(
+            "warning: {per_host} requests at a time to a host come to little while its address is asked once in {ip_delay_ms} ms; \
+             --ip-delay 0 lifts that, for a server of your own"
         );
     }
 }

@@ -151,3 +151,12 @@ fn a_crawl_without_archive_still_knows_its_urls() {
     lycosa(&["export", "-d", &data, "-f", "wacz"]).expect_code(1);
     assert_eq!(lycosa(&["export", "-d", &data, "-f", "jsonl"]).expect_code(0).out, "");
 }
+
+#[test]
+fn several_requests_to_an_address_that_is_asked_one_by_one_are_warned_of() {
+    let site = Site::start(WorldConfig::clean(5, 1, 4));
+    let held = ["--delay", "0", "--per-host", "4", "--set", "politeness.ip_delay_ms=1"];
+    assert!(site.crawl(&held).expect_code(0).err.contains("--ip-delay 0"));
+    let free = ["--delay", "0", "--per-host", "4"];
+    assert!(!site.crawl(&free).expect_code(0).err.contains("--ip-delay"));
+}
