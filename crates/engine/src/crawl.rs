@@ -13,13 +13,13 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use foldhash::HashSet;
-use lycosa_archive::{Archive, ArchiveError, ArchiveOptions, DurableEnd};
+use lycosa_archive::ArchiveError;
 use lycosa_cluster::{BusError, NodeHandle};
 use lycosa_fetch::{Shared, TlsSetupError};
 use lycosa_frontier::scope::PatternError;
 use lycosa_frontier::store::Mark;
 use lycosa_frontier::{Admission, Discovered, Frontier, Revisits, Store, StoreError};
-use lycosa_graph::{EdgeLog, EdgeLogError};
+use lycosa_graph::EdgeLogError;
 use lycosa_types::{CanonUrl, UnixMs, UrlKey};
 
 use crate::bookkeeper::{
@@ -27,10 +27,10 @@ use crate::bookkeeper::{
     Visitor,
 };
 use crate::cluster::Seat;
-use crate::committer::{CommitError, Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
+use crate::committer::{CommitError, Committer};
 use crate::config::{Config, ConfigError, LimitConfig};
 use crate::indexing::{Followed, Follower, IndexingError};
-use crate::judge::{JudgeContext, compression};
+use crate::judge::JudgeContext;
 use crate::layout::{Layout, write_atomically};
 use crate::prospects::{Found, Prospects};
 use crate::refresher::{KnownRates, Refresher};
@@ -39,7 +39,7 @@ use crate::shipping::{Shipping, ShippingError};
 use crate::totals::{Progress, Totals};
 use crate::{clock, rules, worker};
 
-use opened::Opened;
+use opened::{Opened, open_writers};
 
 /// Marks in the state.
 pub(crate) const MARK_SEEDS: &str = "seeds";
@@ -192,16 +192,20 @@ impl Crawl {
                 totals.accepted += 1;
             }
         }
-        // Seeds are durable before anything else happens, together with the mark that a crawl is under way.
-        let changes = frontier.take_changes();
+        // Seeds are durable before anything else happens, together with the mark that a crawl is under way. Their places in the
+        // queue become so with the first pages: whoever opens a crawl admits its seeds.
         marks.push((MARK_SEEDS, seeds_mark(&seeds)));
-        store.commit(&[], &changes, &marks)?;
-        frontier.committed(changes.epoch);
+        store.commit_marks(&marks)?;
         Opened { layout, config, store, frontier, prospects, totals, committer }.assemble(&seeds)
     }
 
     pub fn handle(&self) -> Handle {
         self.handle.clone()
+    }
+
+    /// Its state, which stays open as long as somebody holds it.
+    pub fn store(&self) -> Arc<Store> {
+        Arc::clone(&self.store)
     }
 
     /// Tells a continuous crawl how often pages change; the others are learnt from their visits.
@@ -321,6 +325,8 @@ impl Crawl {
         }
         drop(events_in);
         let (stop, totals) = desk.run(&events_out)?;
+        // Its tables are freed by the last worker, while the archive is sealed.
+        drop(context);
         for thread in threads {
             if thread.join().is_err() {
                 tracing::error!("a thread ended by a panic");
@@ -434,58 +440,6 @@ pub(crate) fn merged_seeds(store: &Store, new: &[CanonUrl]) -> Result<Vec<CanonU
 pub(crate) fn seeds_mark(seeds: &[CanonUrl]) -> Vec<u8> {
     let names: Vec<&str> = seeds.iter().map(CanonUrl::as_str).collect();
     names.join("\n").into_bytes()
-}
-
-fn open_writers(
-    layout: &Layout,
-    config: &Config,
-    store: Arc<Store>,
-    first_segment: u32,
-) -> Result<Committer, CrawlError> {
-    let archive = if config.archive.enabled {
-        let options = ArchiveOptions {
-            rotate_bytes: config.archive.segment_bytes,
-            compression: compression(config.archive.compression),
-            info: archive_info(config),
-            first_segment,
-            ..ArchiveOptions::default()
-        };
-        Some(Archive::open_at(&layout.archive(), options, archive_end(&store)?)?)
-    } else {
-        None
-    };
-    let edges_end = match store.mark(MARK_EDGES_END)? {
-        Some(bytes) => {
-            let bytes = <[u8; 8]>::try_from(bytes).map_err(|_| StoreError::Damaged("edges mark"))?;
-            Some(u64::from_be_bytes(bytes))
-        }
-        None => None,
-    };
-    Ok(Committer {
-        store,
-        archive,
-        edges: EdgeLog::open(&layout.edges(), edges_end)?,
-        follower: None,
-        node: None,
-    })
-}
-
-fn archive_info(config: &Config) -> Vec<(String, String)> {
-    let field = |name: &str, value: String| (name.to_owned(), value);
-    let agent = config.user_agent().header_value();
-    vec![
-        field("software", concat!("lycosa/", env!("CARGO_PKG_VERSION")).to_owned()),
-        field("http-header-user-agent", agent),
-        field("robots", if config.robots.obey { "obey" } else { "ignore" }.to_owned()),
-    ]
-}
-
-fn archive_end(store: &Store) -> Result<Option<DurableEnd>, StoreError> {
-    let Some(bytes) = store.mark(MARK_ARCHIVE_END)? else { return Ok(None) };
-    let damaged = || StoreError::Damaged("archive mark");
-    let (segment, offset) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
-    let offset = <[u8; 8]>::try_from(offset).map_err(|_| damaged())?;
-    Ok(Some(DurableEnd { segment: u32::from_be_bytes(*segment), offset: u64::from_be_bytes(offset) }))
 }
 
 fn exchange_figures(node: &NodeHandle) -> ExchangeFigures {

@@ -68,6 +68,7 @@ mod topic;
 mod tree;
 mod value;
 pub mod winnow;
+mod word_senses;
 mod words;
 mod xml;
 

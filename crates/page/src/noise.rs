@@ -7,7 +7,8 @@
 //! text without numbers is hashed as a whole.
 
 use super::swar;
-use super::words::{self, NumberKind};
+use super::word_senses::WordSenses;
+use super::words::{Meaning, NumberKind, words_of};
 use lycosa_cpu::{Registers, widest};
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
@@ -74,6 +75,7 @@ struct KnownLine {
 pub struct LineMarker {
     places: Vec<Places>,
     known: Box<[KnownLine]>,
+    senses: WordSenses,
 }
 
 /// What stands at 64 places of a text: one bit for each, that of the first lowest.
@@ -99,7 +101,7 @@ impl Places {
 impl Default for LineMarker {
     fn default() -> Self {
         let none = KnownLine { bytes: [0; LONGEST_KNOWN], len: 0, volatile: false, shape: 0 };
-        Self { places: Vec::new(), known: vec![none; KNOWN_LINES].into() }
+        Self { places: Vec::new(), known: vec![none; KNOWN_LINES].into(), senses: WordSenses::default() }
     }
 }
 
@@ -161,7 +163,7 @@ impl LineMarker {
         }
         let state = self.read_words(text.as_bytes(), line.clone());
         // Of running text it is enough that its numbers are masked.
-        let close = state.look && state.count <= MAX_NOISE_WORDS;
+        let close = state.look && state.count <= MAX_NOISE_WORDS && !is_number(text.as_bytes(), &line);
         let (shape, volatile) =
             if close { self.masked(state.words, text, line) } else { (state.shape, false) };
         let shape = (shape >> 32) as u32 & !(VOLATILE | BANNER);
@@ -218,15 +220,30 @@ impl LineMarker {
     fn masked(&mut self, words: u64, text: &str, line: Range<usize>) -> (u64, bool) {
         let bytes = text.as_bytes().get(line.clone()).unwrap_or_default();
         let known = self.known.get_mut(words as usize % KNOWN_LINES);
-        let Some(known) = known.filter(|_| bytes.len() <= LONGEST_KNOWN) else { return masked(text, line) };
+        let Some(known) = known.filter(|_| bytes.len() <= LONGEST_KNOWN) else {
+            return masked(&mut self.senses, text, line);
+        };
         if known.bytes.get(..usize::from(known.len)) != Some(bytes) {
-            let (shape, volatile) = masked(text, line);
+            let (shape, volatile) = masked(&mut self.senses, text, line);
             *known = KnownLine { bytes: [0; LONGEST_KNOWN], len: bytes.len() as u8, volatile, shape };
             known.bytes[..bytes.len()].copy_from_slice(bytes);
         }
         (known.shape, known.volatile)
     }
 }
+
+/// Whether a line is a number and nothing else. Such lines, as beside source code, are many; there is nothing to look for in
+/// them.
+#[inline(always)]
+fn is_number(bytes: &[u8], line: &Range<usize>) -> bool {
+    let kept = swar::first_bytes(line.len());
+    let word = swar::load(bytes, line.start).map_or(0, |word| (word & kept) | (ZEROS & !kept));
+    // Digits are what has the upper half of a zero, also with six more.
+    let upper = |word: u64| word & (swar::ONES * 0xf0);
+    line.len() <= 8 && upper(word) == ZEROS && upper(word.wrapping_add(swar::ONES * 6)) == ZEROS
+}
+
+const ZEROS: u64 = swar::ONES * b'0' as u64;
 
 /// The hash of a word, and whether it holds a digit.
 #[inline(always)]
@@ -250,7 +267,7 @@ fn eight_bytes(bytes: &[u8], at: usize, end: usize, hash: u64) -> (u64, u64) {
     let from = at.min(bytes.len().saturating_sub(8));
     let word = swar::load(bytes, from).unwrap_or(0) >> (8 * (at - from) % 64);
     let kept = word & swar::first_bytes(end - at);
-    let digits = swar::below(kept ^ 0x3030_3030_3030_3030, 10);
+    let digits = swar::below(kept ^ ZEROS, 10);
     (spread(hash.rotate_left(27) ^ kept), digits)
 }
 
@@ -286,22 +303,21 @@ const fn spread(word: u64) -> u64 {
 const AGO: u64 = spread(swar::pack(b"ago"));
 
 /// The shape of a line of a text with numbers masked, and whether its numbers are noise.
-fn masked(text: &str, line: Range<usize>) -> (u64, bool) {
+fn masked(senses: &mut WordSenses, text: &str, line: Range<usize>) -> (u64, bool) {
     let mut shape = 0u64;
     let (mut numbers, mut dated, mut plain, mut keyword, mut all_known) = (0, 0, 0, false, true);
     let mut last_masked = false;
     let mut ago = false;
     let mut month = None;
-    for word in words::words_of(text, line.clone()) {
-        let small = words::SmallWord::new(word);
-        let kind = small.number_kind();
-        ago |= small.is_ago();
-        match kind {
-            NumberKind::None if !small.names_time() => {
+    for place in words_of(text, line.clone()) {
+        let word = senses.of(text, place);
+        ago |= word.meaning.has(Meaning::AGO);
+        match word.kind {
+            NumberKind::None if !word.meaning.has(Meaning::TIME) => {
                 plain += 1;
-                keyword |= small.is_counter_word();
-                all_known &= small.is_date_word();
-                shape = in_order(shape, small.hash());
+                keyword |= word.meaning.has(Meaning::COUNTER);
+                all_known &= word.meaning.has(Meaning::DATED);
+                shape = in_order(shape, word.hash);
                 last_masked = false;
                 continue;
             }
@@ -313,14 +329,17 @@ fn masked(text: &str, line: Range<usize>) -> (u64, bool) {
             NumberKind::Number => {
                 numbers += 1;
                 // A day or a year, if the line names a month.
-                let names_month = |month: &mut Option<bool>| {
-                    *month.get_or_insert_with(|| words::names_month(text, line.clone()))
-                };
-                dated += usize::from(small.could_be_date_part() && names_month(&mut month));
+                if word.could_be_date_part {
+                    let month = *month.get_or_insert_with(|| {
+                        let mut places = words_of(text, line.clone());
+                        places.any(|place| senses.of(text, place).meaning.has(Meaning::MONTH))
+                    });
+                    dated += usize::from(month);
+                }
             }
             NumberKind::Mixed => {
                 numbers += 1;
-                shape = in_order(shape, small.masked_hash());
+                shape = in_order(shape, word.hash);
                 last_masked = false;
                 continue;
             }
@@ -386,6 +405,20 @@ mod tests {
             ("12,400", "12,900"),
         ] {
             assert!(!noise(old, new), "{old} / {new}");
+        }
+    }
+
+    #[test]
+    fn a_number_alone_is_what_a_close_look_makes_of_it() {
+        for line in
+            ["7", "31", "2026", "0012", "12345678", "123456789", "1:30", "12a", "a12", "-5", "1/2/26", "/0:9"]
+        {
+            let number = line.len() <= 8 && line.bytes().all(|byte| byte.is_ascii_digit());
+            let text = format!("{line}\nmore words");
+            assert_eq!(is_number(text.as_bytes(), &(0..line.len())), number, "{line}");
+            let (shape, volatile) = masked(&mut WordSenses::default(), &text, 0..line.len());
+            let mark = mark_line(line);
+            assert_eq!((mark.shape(), mark.is_volatile()), ((shape >> 32) as u32 & !3, volatile), "{line}");
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) struct SmallWord {
     bytes: [u8; MAX_WORD],
     len: usize,
     cut: bool,
-    meaning: u8,
+    pub meaning: Meaning,
     has_digit: bool,
 }
 
@@ -62,21 +62,35 @@ static LOOSE: [bool; 256] = {
     loose
 };
 
-/// A month, a day of the week, half of the day, a unit of time.
-const TIME: u8 = 1;
-const MONTH: u8 = 2;
-/// Goes with numbers that come and go.
-const COUNTER: u8 = 4;
-/// Goes with dates.
-const DATED: u8 = 8;
-const AGO: u8 = 16;
+/// What a word says of the numbers beside it: some of the following.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Meaning(u8);
+
+impl Meaning {
+    /// A month, a day of the week, half of the day, a unit of time.
+    pub const TIME: Self = Self(1);
+    pub const MONTH: Self = Self(2);
+    /// Goes with numbers that come and go.
+    pub const COUNTER: Self = Self(4);
+    /// Goes with dates.
+    pub const DATED: Self = Self(8);
+    pub const AGO: Self = Self(16);
+
+    pub fn has(self, some: Self) -> bool {
+        self.0 & some.0 != 0
+    }
+
+    fn and(self, more: Self) -> Self {
+        Self(self.0 | more.0)
+    }
+}
 
 /// Slots for the words that mean something, four times as many as there are.
 const SLOTS: usize = 512;
 
 /// The words that mean something, packed into numbers. A word lies in the slot that its number leads to or in the next
 /// that was free; the first free one ends the search.
-struct Meanings([(u128, u8); SLOTS]);
+struct Meanings([(u128, Meaning); SLOTS]);
 
 impl Meanings {
     #[inline(always)]
@@ -85,16 +99,16 @@ impl Meanings {
         (mixed >> 55) as usize % SLOTS
     }
 
-    fn add(&mut self, word: u128, meaning: u8) {
+    fn add(&mut self, word: u128, meaning: Meaning) {
         let mut at = Self::home(word);
         while self.0[at].0 != 0 && self.0[at].0 != word {
             at = (at + 1) % SLOTS;
         }
-        self.0[at] = (word, self.0[at].1 | meaning);
+        self.0[at] = (word, self.0[at].1.and(meaning));
     }
 
     #[inline(always)]
-    fn of(&self, word: u128) -> u8 {
+    fn of(&self, word: u128) -> Meaning {
         let mut at = Self::home(word);
         loop {
             let (known, meaning) = self.0[at];
@@ -102,7 +116,7 @@ impl Meanings {
                 return meaning;
             }
             if known == 0 {
-                return 0;
+                return Meaning::default();
             }
             at = (at + 1) % SLOTS;
         }
@@ -117,19 +131,23 @@ fn packed(bytes: &[u8; MAX_WORD], len: usize) -> u128 {
 }
 
 static MEANINGS: LazyLock<Meanings> = LazyLock::new(|| {
-    let mut meanings = Meanings([(0, 0); SLOTS]);
-    let mut add = |word: &'static str, meaning: u8| {
+    let mut meanings = Meanings([(0, Meaning::default()); SLOTS]);
+    let mut add = |word: &'static str, meaning: Meaning| {
         let mut bytes = [0; MAX_WORD];
         bytes[..word.len()].copy_from_slice(word.as_bytes());
         meanings.add(packed(&bytes, word.len()), meaning);
     };
-    MONTHS.iter().chain(&LONG_MONTHS).chain(&["sept"]).for_each(|word| add(word, TIME | MONTH));
+    MONTHS
+        .iter()
+        .chain(&LONG_MONTHS)
+        .chain(&["sept"])
+        .for_each(|word| add(word, Meaning::TIME.and(Meaning::MONTH)));
     // Days are cut to any length from three letters on.
-    DAYS.iter().for_each(|day| (3..=day.len()).for_each(|len| add(&day[..len], TIME)));
-    UNITS.iter().chain(&MANY_UNITS).chain(&OTHER_TIMES).for_each(|word| add(word, TIME));
-    COUNTERS.iter().for_each(|word| add(word, COUNTER));
-    DATE_WORDS.iter().for_each(|word| add(word, DATED));
-    add("ago", AGO);
+    DAYS.iter().for_each(|day| (3..=day.len()).for_each(|len| add(&day[..len], Meaning::TIME)));
+    UNITS.iter().chain(&MANY_UNITS).chain(&OTHER_TIMES).for_each(|word| add(word, Meaning::TIME));
+    COUNTERS.iter().for_each(|word| add(word, Meaning::COUNTER));
+    DATE_WORDS.iter().for_each(|word| add(word, Meaning::DATED));
+    add("ago", Meaning::AGO);
     meanings
 });
 
@@ -230,16 +248,12 @@ impl SmallWord {
         let has_digit = bytes.iter().fold(false, |any, b| any | b.is_ascii_digit());
         // No word that means something has a digit.
         let can_mean = len <= LONGEST_MEANT && !has_digit;
-        let meaning = if can_mean { MEANINGS.of(packed(&bytes, len)) } else { 0 };
+        let meaning = if can_mean { MEANINGS.of(packed(&bytes, len)) } else { Meaning::default() };
         Self { bytes, len, cut: trimmed.len() > MAX_WORD, meaning, has_digit }
     }
 
     fn text(&self) -> &[u8] {
         &self.bytes[..self.len]
-    }
-
-    pub fn is_ago(&self) -> bool {
-        self.meaning & AGO != 0
     }
 
     pub fn hash(&self) -> u64 {
@@ -321,29 +335,11 @@ impl SmallWord {
         matches!(tail, b"" | b"st" | b"nd" | b"rd" | b"th")
             && ((1..=31).contains(&value) || (1900..2200).contains(&value))
     }
-
-    /// A month, a day of the week, half of the day, a unit of time.
-    pub fn names_time(&self) -> bool {
-        self.meaning & TIME != 0
-    }
-
-    pub fn is_counter_word(&self) -> bool {
-        self.meaning & COUNTER != 0
-    }
-
-    pub fn is_date_word(&self) -> bool {
-        self.meaning & DATED != 0
-    }
 }
 
-/// Whether a line names a month.
-pub(crate) fn names_month(text: &str, line: Range<usize>) -> bool {
-    words_of(text, line).any(|w| SmallWord::new(w).meaning & MONTH != 0)
-}
-
-/// What stands between white space in the part `line` of a text. The whole text is given so that eight bytes can be looked
+/// Where words stand, which white space parts, in the part `line` of a text. The whole text is given so that eight bytes can be looked
 /// at beyond the end of the line.
-pub(crate) fn words_of(text: &str, line: Range<usize>) -> impl Iterator<Item = &str> {
+pub(crate) fn words_of(text: &str, line: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let end = line.end.min(bytes.len());
     let mut at = line.start;
@@ -354,7 +350,7 @@ pub(crate) fn words_of(text: &str, line: Range<usize>) -> impl Iterator<Item = &
             return None;
         }
         at = word_end(bytes, start).min(end);
-        text.get(start..at)
+        Some(start..at)
     })
 }
 
@@ -388,7 +384,8 @@ mod tests {
             let start = text.floor_char_boundary(dice.roll(text.len()));
             let end = text.floor_char_boundary(start + dice.roll(text.len() - start));
             let expected: Vec<&str> = text[start..end].split_ascii_whitespace().collect();
-            assert_eq!(words_of(&text, start..end).collect::<Vec<_>>(), expected, "{text:?}");
+            let found: Vec<&str> = words_of(&text, start..end).map(|place| &text[place]).collect();
+            assert_eq!(found, expected, "{text:?}");
         }
     }
 }

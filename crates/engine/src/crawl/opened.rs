@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
+use lycosa_archive::{Archive, ArchiveOptions, DurableEnd};
 use lycosa_fetch::Shared;
-use lycosa_frontier::{Frontier, PrintTable, Scope, Store};
+use lycosa_frontier::{Frontier, PrintTable, Scope, Store, StoreError};
+use lycosa_graph::EdgeLog;
 use lycosa_types::CanonUrl;
 
 use super::{Crawl, CrawlError, Handle};
-use crate::committer::Committer;
+use crate::committer::{Committer, MARK_ARCHIVE_END, MARK_EDGES_END};
 use crate::config::Config;
-use crate::judge::JudgeContext;
+use crate::judge::{JudgeContext, compression};
 use crate::layout::Layout;
 use crate::near::NearTable;
 use crate::prospects::Prospects;
@@ -52,4 +54,57 @@ impl Opened {
             seat: None,
         })
     }
+}
+
+/// The writing ends of a directory, as far as its state says that they are written.
+pub(super) fn open_writers(
+    layout: &Layout,
+    config: &Config,
+    store: Arc<Store>,
+    first_segment: u32,
+) -> Result<Committer, CrawlError> {
+    let archive = if config.archive.enabled {
+        let options = ArchiveOptions {
+            rotate_bytes: config.archive.segment_bytes,
+            compression: compression(config.archive.compression),
+            info: archive_info(config),
+            first_segment,
+            ..ArchiveOptions::default()
+        };
+        Some(Archive::open_at(&layout.archive(), options, archive_end(&store)?)?)
+    } else {
+        None
+    };
+    let edges_end = match store.mark(MARK_EDGES_END)? {
+        Some(bytes) => {
+            let bytes = <[u8; 8]>::try_from(bytes).map_err(|_| StoreError::Damaged("edges mark"))?;
+            Some(u64::from_be_bytes(bytes))
+        }
+        None => None,
+    };
+    Ok(Committer {
+        store,
+        archive,
+        edges: EdgeLog::open(&layout.edges(), edges_end)?,
+        follower: None,
+        node: None,
+    })
+}
+
+fn archive_info(config: &Config) -> Vec<(String, String)> {
+    let field = |name: &str, value: String| (name.to_owned(), value);
+    let agent = config.user_agent().header_value();
+    vec![
+        field("software", concat!("lycosa/", env!("CARGO_PKG_VERSION")).to_owned()),
+        field("http-header-user-agent", agent),
+        field("robots", if config.robots.obey { "obey" } else { "ignore" }.to_owned()),
+    ]
+}
+
+fn archive_end(store: &Store) -> Result<Option<DurableEnd>, StoreError> {
+    let Some(bytes) = store.mark(MARK_ARCHIVE_END)? else { return Ok(None) };
+    let damaged = || StoreError::Damaged("archive mark");
+    let (segment, offset) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
+    let offset = <[u8; 8]>::try_from(offset).map_err(|_| damaged())?;
+    Ok(Some(DurableEnd { segment: u32::from_be_bytes(*segment), offset: u64::from_be_bytes(offset) }))
 }

@@ -85,7 +85,10 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
     }
     warn(&config, &seeds);
     let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
-    let end = watched(layout.clone(), config, &seeds, loudness)?;
+    let crawl = Crawl::open(layout.clone(), config, &seeds)?;
+    // The process ends with the crawl: the system takes its memory back, sooner than the state could be taken apart.
+    std::mem::forget(crawl.store());
+    let end = run_watched(crawl, layout.clone(), loudness)?;
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&end.report)?)?;
     } else if !args.quiet {
@@ -126,11 +129,6 @@ fn in_cluster(args: &CrawlArgs, layout: Layout, config: &Config, seeds: &[CanonU
     warn(&config, seeds);
     let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
     take_part(&connection, layout, config, (settings, briefing), &args.part, (args.json, loudness))
-}
-
-/// Opens and runs a crawl with its display, stopped by signals.
-pub fn watched(layout: Layout, config: Config, seeds: &[CanonUrl], loudness: Loudness) -> Result<CrawlEnd> {
-    run_watched(Crawl::open(layout.clone(), config, seeds)?, layout, loudness)
 }
 
 /// Runs an open crawl with its display, stopped by signals.

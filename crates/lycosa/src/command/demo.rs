@@ -11,14 +11,14 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use lycosa_engine::bookkeeper::Stop;
-use lycosa_engine::{Config, CrawlReader, Layout, ReaderError, Report};
+use lycosa_engine::{Config, Crawl, CrawlReader, Layout, ReaderError, Report};
 use lycosa_frontier::ScopeKind;
 use lycosa_search::index_dir;
 use lycosa_simweb::{Fault, Server, ServerConfig, World, WorldConfig};
 use lycosa_types::CanonUrl;
 use serde::Serialize;
 
-use super::crawl::watched;
+use super::crawl::run_watched;
 use crate::display::Loudness;
 use crate::exit::Exit;
 use crate::figures::plural;
@@ -91,7 +91,7 @@ pub fn run(args: DemoArgs) -> Result<Exit> {
     let config = settings(server.port());
     let seeds = seeds(server.world(), &config)?;
     let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
-    let end = watched(layout.clone(), config, &seeds, loudness)?;
+    let end = run_watched(Crawl::open(layout.clone(), config, &seeds)?, layout.clone(), loudness)?;
     server.shutdown();
     let reader = CrawlReader::open(layout)?;
     let found = findings::look(&reader)?;
