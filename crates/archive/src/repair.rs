@@ -4,10 +4,8 @@
 //! index removed → directory synced. Whatever step a crash hits, the names tell which, and [`repair`] goes on from there.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::thread;
 
 use crate::cdxj::read_place;
 use crate::dictionary;
@@ -155,7 +153,7 @@ fn walk(segment: Segment) -> Result<Option<Repaired>, ArchiveError> {
 fn with_index(segment: Segment, end: u64, lines: &[u8]) -> Result<Repaired, ArchiveError> {
     let index_path = segment.open_index_path();
     if fs::read(&index_path).ok().as_deref() != Some(lines) {
-        write_durably(&index_path, [lines].into_iter())?;
+        write_durably(&index_path, &[lines])?;
     }
     let path = segment.open_path();
     let mut file = File::open(&path).map_err(ArchiveError::io("opening", &path))?;
@@ -204,10 +202,10 @@ pub(crate) fn whole_end(
     Ok((end, lines))
 }
 
-fn write_durably<'a>(path: &Path, mut parts: impl Iterator<Item = &'a [u8]>) -> Result<(), ArchiveError> {
-    let mut write = || {
+fn write_durably(path: &Path, parts: &[&[u8]]) -> Result<(), ArchiveError> {
+    let write = || {
         let mut file = BufWriter::with_capacity(WRITE_BYTES, File::create(path)?);
-        parts.try_for_each(|part| file.write_all(part))?;
+        parts.iter().try_for_each(|part| file.write_all(part))?;
         file.into_inner()?.sync_all()
     };
     write().map_err(ArchiveError::io("writing", path))
@@ -216,57 +214,14 @@ fn write_durably<'a>(path: &Path, mut parts: impl Iterator<Item = &'a [u8]>) -> 
 /// Sorts the index and gives both files their final names. The records must be durable.
 pub(crate) fn seal(segment: &Segment) -> Result<(), ArchiveError> {
     let open_index = segment.open_index_path();
-    let reading = ArchiveError::io("reading", &open_index);
-    let halves = halves(&open_index).and_then(|(first, second)| {
-        both(|| read_part(&open_index, first), || read_part(&open_index, second))
-    });
-    let (first, second) = halves.and_then(|(first, second)| Ok((first?, second?))).map_err(reading)?;
-    let sorted = both(|| sorted_lines(&first), || sorted_lines(&second));
-    let (first, second) = sorted.map_err(ArchiveError::io("sorting", &open_index))?;
+    let lines = fs::read(&open_index).map_err(ArchiveError::io("reading", &open_index))?;
     let temporary = segment.sealed_index_path().with_extension("cdxj.sorting");
-    write_durably(&temporary, merged(first, second))?;
+    write_durably(&temporary, &sorted_lines(&lines))?;
     let rename = |from: &Path, to: &Path| fs::rename(from, to).map_err(ArchiveError::io("renaming", from));
     rename(&temporary, &segment.sealed_index_path())?;
     rename(&segment.open_path(), &segment.sealed_path())?;
     remove_if_there(&open_index)?;
     sync_dir(&segment.dir)
-}
-
-/// Does two things at once. An index is long, and whoever seals one often has nothing else to do.
-fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> std::io::Result<(A, B)> {
-    thread::scope(|scope| {
-        let one = thread::Builder::new().spawn_scoped(scope, one)?;
-        let other = other();
-        one.join().map(|one| (one, other)).map_err(|_| std::io::Error::other("a thread ended by a panic"))
-    })
-}
-
-/// A file cut after the line that stands in its middle.
-fn halves(path: &Path) -> std::io::Result<(Range<u64>, Range<u64>)> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length / 2))?;
-    let middle = length / 2 + BufReader::new(file).skip_until(b'\n')? as u64;
-    Ok((0..middle, middle..length))
-}
-
-fn read_part(path: &Path, part: Range<u64>) -> std::io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(part.start))?;
-    let length = part.end.saturating_sub(part.start);
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
-    file.take(length).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Two runs of lines, each in order, as one.
-fn merged<'a>(first: Vec<&'a [u8]>, second: Vec<&'a [u8]>) -> impl Iterator<Item = &'a [u8]> {
-    let (mut first, mut second) = (first.into_iter().peekable(), second.into_iter().peekable());
-    std::iter::from_fn(move || match (first.peek(), second.peek()) {
-        (Some(a), Some(b)) if b < a => second.next(),
-        (None, _) => second.next(),
-        _ => first.next(),
-    })
 }
 
 /// The lines in byte order, which is the order of `LC_ALL=C sort` and of the indexing tools.
@@ -316,15 +271,7 @@ mod tests {
             }
             let mut expected: Vec<&[u8]> = text.as_bytes().split_inclusive(|&byte| byte == b'\n').collect();
             expected.sort_unstable();
-            prop_assert_eq!(&sorted_lines(text.as_bytes()), &expected);
-            let file = tempfile::NamedTempFile::new().unwrap();
-            fs::write(file.path(), &text).unwrap();
-            let (first, second) = halves(file.path()).unwrap();
-            let read = both(|| read_part(file.path(), first), || read_part(file.path(), second)).unwrap();
-            let (first, second) = (read.0.unwrap(), read.1.unwrap());
-            prop_assert_eq!([first.as_slice(), &second].concat(), text.as_bytes());
-            let found: Vec<&[u8]> = merged(sorted_lines(&first), sorted_lines(&second)).collect();
-            prop_assert_eq!(found, expected);
+            prop_assert_eq!(sorted_lines(text.as_bytes()), expected);
         }
     }
 }
