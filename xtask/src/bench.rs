@@ -41,7 +41,7 @@ pub struct BenchArgs {
         default_value = "lycosa,lycosa-no-archive,wget2,spider,wget-warc,httrack,scrapy,crawlee"
     )]
     programs: Vec<String>,
-    /// Which pages: docs (real manuals), syn (generated), sim (many hosts, lycosa only)
+    /// Which pages: docs (real manuals), syn (generated), syn-long (five times as many), sim (many hosts, lycosa only)
     #[arg(long, value_delimiter = ',', default_value = "docs,syn")]
     corpus: Vec<String>,
     /// How often each program has its turn

@@ -2,7 +2,8 @@
 //!
 //! A process of its own per measurement, since the kernel's account of children (`getrusage`) only grows: here it holds
 //! exactly the one program. CPU is that of all descendants that were waited for; the peak is of the largest of them. What the
-//! program itself held in the middle of its time and at the end is looked up while it runs.
+//! program itself held in the middle of its time and at the end is looked up while it runs: the medians of what was seen in
+//! the middle fifth of the time and in the last, since a single look sees what one page takes.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -28,7 +29,9 @@ pub struct Cost {
     pub user_s: f64,
     pub system_s: f64,
     pub peak_rss_bytes: u64,
+    /// Median over the middle fifth of the time.
     pub middle_rss_bytes: u64,
+    /// Median over the last fifth.
     pub end_rss_bytes: u64,
     /// The time limit ended it.
     pub cut: bool,
@@ -81,13 +84,21 @@ pub fn run(line: &[String], limit: Duration, out: &Path) -> Result<()> {
         user_s: seconds(usage.user_time()),
         system_s: seconds(usage.system_time()),
         peak_rss_bytes: u64::try_from(usage.max_rss()).unwrap_or(0) * 1024,
-        middle_rss_bytes: held.get(held.len() / 2).copied().unwrap_or(0),
-        end_rss_bytes: held.last().copied().unwrap_or(0),
+        middle_rss_bytes: median_of_fifth(&held, 2),
+        end_rss_bytes: median_of_fifth(&held, 4),
         cut,
         exit_code: status.code(),
     };
     std::fs::write(out, serde_json::to_vec(&cost)?)?;
     Ok(())
+}
+
+/// The median of one fifth of what was seen, counted from 0.
+fn median_of_fifth(seen: &[u64], fifth: usize) -> u64 {
+    let (from, to) = (seen.len() * fifth / 5, (seen.len() * (fifth + 1)).div_ceil(5));
+    let mut part = seen.get(from..to).unwrap_or_default().to_vec();
+    part.sort_unstable();
+    part.get(part.len() / 2).copied().unwrap_or(0)
 }
 
 /// What a process holds in memory now; nothing once it has ended.
@@ -125,6 +136,15 @@ pub fn measure(command: &Command, limit: Duration, scratch: &Path) -> Result<(Co
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fifths_of_the_time() {
+        let seen: Vec<u64> = (0..100).collect();
+        assert_eq!((median_of_fifth(&seen, 2), median_of_fifth(&seen, 4)), (50, 90));
+        assert_eq!(median_of_fifth(&[7], 2), 7);
+        assert_eq!(median_of_fifth(&[7, 9], 4), 9);
+        assert_eq!(median_of_fifth(&[], 4), 0);
+    }
 
     #[test]
     fn cost_of_a_program_and_of_one_that_is_cut() {

@@ -28,7 +28,7 @@ const MEMBERS: usize = 3;
 /// Visits share pieces of memory of this size, or of what a larger visit needs.
 const SHARED_BYTES: usize = 256 * 1024;
 /// A buffer larger than this is given back after use.
-const KEPT_BYTES: usize = 4 << 20;
+const KEPT_BYTES: usize = 1 << 20;
 /// What the records of most visits have besides what was sent and received.
 const SPARE_BYTES: usize = 4 * 1024;
 

@@ -34,6 +34,9 @@ use crate::config::Config;
 use crate::near::{NearPrint, NearTable, StoredSignatures};
 use crate::outlinks::{Focus, LinkCollector, LinkCounts, Outlinks, Recent};
 
+/// After a longer page the buffers that it made large are given back: few pages are as long, and each worker would keep
+/// several times the longest.
+const LONG_PAGE_BYTES: usize = 1 << 20;
 /// Text looked at on either side of a link, for its topic.
 const AROUND_BYTES: usize = 100;
 
@@ -231,6 +234,15 @@ impl Judge {
         facts.links = judged.counts.links;
         judged.end.visit = Some(facts);
         judged
+    }
+
+    /// Gives back what judging this visit took beyond what most pages take.
+    pub fn rest(&mut self, visit: &Visit) {
+        if visit.result.as_ref().is_ok_and(|response| response.body.len() > LONG_PAGE_BYTES) {
+            self.extract = Extract::new();
+            self.judger.give_back();
+            self.content = ContentReader::default();
+        }
     }
 
     /// Whether only noise differs from the earlier visit, and such copies are not wanted.

@@ -131,7 +131,7 @@ impl NearTable {
                 (Index::Keywords(KeywordIndex::new(capacity)), capacity, judging.least_keyword_similarity)
             }
         };
-        let mut inner = Inner { index, pages: Vec::new(), capacity, next: 0 };
+        let mut inner = Inner { index, pages: Vec::with_capacity(capacity), capacity, next: 0 };
         for entry in store.all_signatures() {
             let (id, bytes) = entry?;
             if let Ok(stored) = StoredSignatures::decode(&bytes) {

@@ -196,6 +196,7 @@ impl Worker {
                     Some(earlier) => judge.page_again(&entry, id, &visit, earlier),
                     None => judge.page(&entry, id, &visit),
                 });
+                judge.rest(&visit);
                 let received_bytes = visit.bytes_received;
                 self.fetcher.reuse(visit);
                 Finished::Page { host, entry, judged, received_bytes }

@@ -3,8 +3,8 @@
 //! Of a page's minutiae the [`SKETCH`] smallest are kept. They are the same sample of what two pages share, so the share
 //! of common values estimates their resemblance. [`FEATURES`] of them lead to the page through an open-addressed table;
 //! those that lead to [`MAX_POSTINGS`] pages already say nothing (navigation, legal notes) and the next smallest take
-//! their place. Memory grows with the pages up to what the capacity fixes, [`PrintIndex::BYTES_PER_PAGE`] per page. When
-//! full, the oldest page makes room. A look-up reads a few hundred entries, however many pages there are.
+//! their place. All memory is asked for at once, [`PrintIndex::BYTES_PER_PAGE`] per page of capacity, so that nothing is
+//! ever moved; the system hands it out as it is used. When full, the oldest page makes room. A look-up reads a few hundred entries, however many pages there are.
 
 pub use super::print::Print;
 use std::hint::black_box;
@@ -52,9 +52,6 @@ impl Shape {
 }
 /// Slots looked at for one minutia.
 const MAX_PROBES: usize = 128;
-/// Pages that the table has slots for at first; it doubles until it has them for all. A table no larger than needed stays
-/// in the processor's caches.
-const FIRST_PAGES: usize = 1024;
 /// Candidates remembered while looking for more, so that most are compared once; a power of two.
 const REMEMBERED: usize = 256;
 
@@ -97,9 +94,9 @@ impl PrintIndex {
         Self {
             shape,
             capacity,
-            ids: Vec::new(),
-            sketches: Vec::new(),
-            slots: vec![(0, 0); capacity.min(FIRST_PAGES) * shape.slots],
+            ids: Vec::with_capacity(capacity),
+            sketches: Vec::with_capacity(capacity * shape.sketch),
+            slots: vec![(0, 0); capacity * shape.slots],
             oldest: 0,
             replaced: false,
             found: Vec::new(),
@@ -129,9 +126,6 @@ impl PrintIndex {
         let page = if self.ids.len() < self.capacity {
             self.ids.push(id);
             self.sketches.resize(self.ids.len() * self.shape.sketch, u32::MAX);
-            if self.ids.len() * self.shape.slots > self.slots.len() {
-                self.grow();
-            }
             self.ids.len() - 1
         } else {
             let page = self.oldest;
@@ -200,20 +194,6 @@ impl PrintIndex {
         candidates.dedup_by_key(|(page, _)| *page);
         candidates.truncate(most);
         candidates.into_iter().map(|(_, candidate)| candidate).collect()
-    }
-
-    /// Doubles the table. Only before it is full, so that every slot in use leads to a page that holds its value.
-    fn grow(&mut self) {
-        let most = self.capacity * self.shape.slots;
-        let slots = vec![(0, 0); (self.slots.len() * 2).min(most)];
-        let before = std::mem::replace(&mut self.slots, slots);
-        for slot in before.into_iter().filter(|slot| slot.1 != 0) {
-            let mut at = self.home(slot.0);
-            while self.slots[at].1 != 0 {
-                at = self.after(at);
-            }
-            self.slots[at] = slot;
-        }
     }
 
     fn sketch(&self, page: usize) -> &[u32] {
@@ -413,18 +393,16 @@ mod tests {
     }
 
     #[test]
-    fn the_table_grows_with_the_pages() {
-        let mut index = PrintIndex::new(20 * FIRST_PAGES);
-        let pages = 5 * FIRST_PAGES as u64;
-        assert_eq!(index.slots.len(), FIRST_PAGES * SLOTS_PER_PAGE);
-        for id in 0..pages {
+    fn nothing_is_moved_while_it_fills() {
+        let mut index = PrintIndex::new(3000);
+        let places = |index: &PrintIndex| {
+            (index.ids.as_ptr(), index.sketches.as_ptr(), index.slots.as_ptr(), index.slots.len())
+        };
+        let before = places(&index);
+        for id in 0..4000 {
             index.insert(&Print::new(id, &minutiae(id, 60)));
         }
-        assert_eq!(index.slots.len(), 8 * FIRST_PAGES * SLOTS_PER_PAGE);
-        let mut finds = |id: u64| {
-            index.lookup(&Print::new(0, &minutiae(id, 60)), 0.9, 1).first().is_some_and(|c| c.id == id)
-        };
-        assert!((0..pages).all(&mut finds));
+        assert_eq!(places(&index), before);
     }
 
     #[test]

@@ -173,6 +173,19 @@ impl Judger {
         }
     }
 
+    /// Gives back the memory that grows with the page; what is known of earlier pages stays.
+    pub fn give_back(&mut self) {
+        self.tree = Tree::default();
+        self.strings = TagStrings::default();
+        self.winnower = Winnower::new(self.winnower.config());
+        self.minutiae = Vec::new();
+        self.bytes = Vec::new();
+        self.banner_text = Vec::new();
+        self.banner_nodes = Vec::new();
+        self.line_marker.give_back();
+        self.marks = Vec::new();
+    }
+
     /// Minutiae of the page last signed.
     pub fn minutiae(&self) -> &[u64] {
         &self.minutiae

@@ -59,6 +59,8 @@ impl Tree {
         self.open.clear();
         self.holders.clear();
         self.holders.reserve(page.events.len() + 1);
+        // Most elements have a start and an end.
+        self.nodes.reserve(page.events.len() / 2 + 1);
         let mut foreign = 0u32;
         for (at, event) in page.events.iter().enumerate() {
             self.holders.push(self.innermost());

@@ -1,4 +1,5 @@
-//! What is crawled: *docs*, real manuals under one root; *syn*, generated pages; *sim*, the synthetic web of many hosts.
+//! What is crawled: *docs*, real manuals under one root; *syn*, generated pages, and *syn-long*, five times as many of them;
+//! *sim*, the synthetic web of many hosts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,11 +14,14 @@ use crate::workspace::Workspace;
 pub enum Corpus {
     Docs,
     Syn,
+    SynLong,
     Sim,
 }
 
 /// The generated pages.
 const SYN: Generated = Generated { pages: 50_000, seed: 0x4c79_636f_7361 };
+/// More pages than any table of a crawl with the default settings has room for.
+const SYN_LONG: Generated = Generated { pages: 250_000, seed: 0x6c6f_6e67 };
 /// Changes whenever the generator does, so that pages of an older one are not taken for these.
 const SYN_EDITION: &str = "1";
 
@@ -26,8 +30,9 @@ impl Corpus {
         Ok(match name {
             "docs" => Self::Docs,
             "syn" => Self::Syn,
+            "syn-long" => Self::SynLong,
             "sim" => Self::Sim,
-            _ => bail!("no corpus {name}: there are docs, syn and sim"),
+            _ => bail!("no corpus {name}: there are docs, syn, syn-long and sim"),
         })
     }
 
@@ -35,6 +40,7 @@ impl Corpus {
         match self {
             Self::Docs => "docs",
             Self::Syn => "syn",
+            Self::SynLong => "syn-long",
             Self::Sim => "sim",
         }
     }
@@ -44,7 +50,8 @@ impl Corpus {
         let root = work_dir(workspace).join(self.name());
         let about = match self {
             Self::Docs => packages::gather(workspace, &Manual::MEASURED, &root)?,
-            Self::Syn => prepare_syn(&root)?,
+            Self::Syn => generate(SYN, &root)?,
+            Self::SynLong => generate(SYN_LONG, &root)?,
             Self::Sim => String::new(),
         };
         Ok((root, about))
@@ -72,17 +79,17 @@ pub fn work_dir(workspace: &Workspace) -> PathBuf {
     workspace.root.join("bench").join("work")
 }
 
-fn prepare_syn(root: &Path) -> Result<String> {
+fn generate(pages: Generated, root: &Path) -> Result<String> {
     let mark = root.join(".edition");
     if fs::read_to_string(&mark).is_ok_and(|edition| edition == SYN_EDITION) {
-        return Ok(SYN.about());
+        return Ok(pages.about());
     }
     if root.exists() {
         fs::remove_dir_all(root)?;
     }
-    SYN.write(root)?;
+    pages.write(root)?;
     fs::write(mark, SYN_EDITION)?;
-    Ok(SYN.about())
+    Ok(pages.about())
 }
 
 #[cfg(test)]

@@ -52,8 +52,8 @@ fn markdown(results: &Results) -> Result<String> {
     }
     text.push_str(
         "Pages are distinct URLs that the server answered with an HTML page; figures are medians over the rounds, \
-         with the range of pages/s\nbehind them; CPU is that of the client alone, user and system. MiB are of memory: at most, in the middle\nof \
-         the time, and at the end. The server's files were read once before the first turn, so that none of the programs\nwaited \
+         with the range of pages/s\nbehind them; CPU is that of the client alone, user and system. MiB are of memory: at most, in the middle\nfifth of \
+         the time, and in the last. The server's files were read once before the first turn, so that none of the programs\nwaited \
          for the server's disk.\n\n![](plot.svg)\n",
     );
     for corpus in &results.corpora {
