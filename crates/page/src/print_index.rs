@@ -75,8 +75,6 @@ pub struct PrintIndex {
     slots: Vec<(u32, u32)>,
     /// The page that makes room next.
     oldest: usize,
-    /// A page has made room: slots may lead to pages that no longer hold their value.
-    replaced: bool,
     found: Vec<u32>,
 }
 
@@ -98,7 +96,6 @@ impl PrintIndex {
             sketches: Vec::with_capacity(capacity * shape.sketch),
             slots: vec![(0, 0); capacity * shape.slots],
             oldest: 0,
-            replaced: false,
             found: Vec::new(),
         }
     }
@@ -130,8 +127,8 @@ impl PrintIndex {
         } else {
             let page = self.oldest;
             self.oldest = (self.oldest + 1) % self.capacity;
+            self.forget(page);
             self.ids[page] = id;
-            self.replaced = true;
             page
         };
         let size = self.shape.sketch;
@@ -159,8 +156,7 @@ impl PrintIndex {
         let sketch = sketch.get(..self.shape.sketch).unwrap_or(sketch);
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        // The table is larger than the processor's caches: all slots are asked for at once, then looked at one by one.
-        black_box(sketch.iter().fold(0, |seen, &value| seen ^ self.slots[self.home(value)].1));
+        self.ask_for_slots(sketch);
         // A page that many values lead to is mostly met again soon.
         let mut met = [u32::MAX; REMEMBERED];
         let mut leads = 0;
@@ -200,11 +196,6 @@ impl PrintIndex {
         &self.sketches[page * self.shape.sketch..(page + 1) * self.shape.sketch]
     }
 
-    /// A slot is alive while its page still holds the value: no entry needs to be deleted.
-    fn is_alive(&self, (value, page): (u32, u32)) -> bool {
-        page.checked_sub(1).is_some_and(|p| !self.replaced || self.sketch(p as usize).contains(&value))
-    }
-
     /// Where the slots of a value begin. Sketches hold small values: turned so that all bits count.
     fn home(&self, value: u32) -> usize {
         let spread = u64::from(value).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -218,7 +209,6 @@ impl PrintIndex {
     /// Lets `value` lead to `page`, unless it leads to enough pages already.
     fn place(&mut self, value: u32, page: usize) -> bool {
         let mut at = self.home(value);
-        let mut free = None;
         let mut postings = 0;
         for _ in 0..MAX_PROBES.min(self.slots.len()) {
             let slot = self.slots[at];
@@ -226,23 +216,61 @@ impl PrintIndex {
                 return true;
             }
             if slot.1 == 0 {
-                free = free.or(Some(at));
-                break;
+                self.slots[at] = (value, page as u32 + 1);
+                return true;
             }
-            if slot.0 == value && self.is_alive(slot) {
+            if slot.0 == value {
                 postings += 1;
                 if postings == self.shape.postings {
                     return false;
                 }
-            } else if free.is_none() && !self.is_alive(slot) {
-                free = Some(at);
             }
             at = self.after(at);
         }
-        if let Some(at) = free {
-            self.slots[at] = (value, page as u32 + 1);
+        false
+    }
+
+    /// Lets nothing lead to `page` any more. Slots that led to it would lengthen the way to all others.
+    fn forget(&mut self, page: usize) {
+        let known = used(self.sketch(page));
+        let first = page * self.shape.sketch;
+        let values = first..first + known.len();
+        self.ask_for_slots(known);
+        for place in values {
+            let led = (self.sketches[place], page as u32 + 1);
+            let mut at = self.home(led.0);
+            for _ in 0..MAX_PROBES.min(self.slots.len()) {
+                if self.slots[at] == led {
+                    self.free(at);
+                    break;
+                }
+                if self.slots[at].1 == 0 {
+                    break;
+                }
+                at = self.after(at);
+            }
         }
-        free.is_some()
+    }
+
+    /// The table is larger than the processor's caches: all slots are asked for at once, before they are looked at one by one.
+    fn ask_for_slots(&self, values: &[u32]) {
+        black_box(values.iter().fold(0, |seen, &value| seen ^ self.slots[self.home(value)].1));
+    }
+
+    /// Frees a slot; those behind it that are away from home move up, so that the way to each has no gap.
+    fn free(&mut self, mut gap: usize) {
+        let slots = self.slots.len();
+        let mut at = self.after(gap);
+        while self.slots[at].1 != 0 {
+            // Slots between home and gap, counted around the end of the table.
+            let home = self.home(self.slots[at].0);
+            if (at + slots - home) % slots >= (at + slots - gap) % slots {
+                self.slots[gap] = self.slots[at];
+                gap = at;
+            }
+            at = self.after(at);
+        }
+        self.slots[gap] = (0, 0);
     }
 
     /// Calls `found` with the pages `value` leads to; says how many.
@@ -254,7 +282,7 @@ impl PrintIndex {
             if slot.1 == 0 {
                 break;
             }
-            if slot.0 == value && self.is_alive(slot) {
+            if slot.0 == value {
                 found(slot.1 - 1);
                 leads += 1;
             }
@@ -344,6 +372,32 @@ mod tests {
         assert_eq!(index.len(), 10);
         let mut find = |id: u64| index.lookup(&Print::new(0, &minutiae(id, 100)), 0.9, 1).len();
         assert_eq!((find(3), find(14), find(15), find(24)), (0, 0, 1, 1));
+    }
+
+    #[test]
+    fn no_slot_leads_to_a_page_that_is_gone() {
+        let mut dice = Dice(11);
+        for capacity in [1, 2, 7, 60] {
+            let mut index = PrintIndex::new(capacity);
+            for id in 0..40 * capacity as u64 {
+                // Few different values, so that slots are crowded and some lead to all the pages they may.
+                let mut sketch: Vec<u32> = (0..dice.next() % 60).map(|_| dice.next() as u32 % 200).collect();
+                sketch.sort_unstable();
+                sketch.dedup();
+                sketch.truncate(SKETCH);
+                index.insert_sketch(id, &sketch);
+                for (at, slot) in index.slots.iter().enumerate().filter(|(_, slot)| slot.1 != 0) {
+                    assert!(index.sketch(slot.1 as usize - 1).contains(&slot.0));
+                    let mut way = index.home(slot.0);
+                    while way != at {
+                        assert_ne!(index.slots[way].1, 0, "a gap on the way");
+                        way = index.after(way);
+                    }
+                }
+            }
+            let led = index.slots.iter().filter(|slot| slot.1 != 0).count();
+            assert!(led > 0 && led <= capacity * FEATURES);
+        }
     }
 
     #[test]
