@@ -12,8 +12,9 @@ use crate::seen::{Seen, SeenSet};
 use crate::store::{Store, StoreError};
 
 const SHARDS: usize = 16;
-/// Payloads remembered with their URL in memory, per shard and generation.
-const RECENT_PER_SHARD: usize = 4096;
+/// Payloads remembered with their URL in memory, per shard and generation. All shards together remember 16,000 at least; of
+/// what is not committed there are a few thousand at most.
+const RECENT_PER_SHARD: usize = 1024;
 
 /// The first page with a payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub struct First {
 #[derive(Debug)]
 struct Shard {
     all: SeenSet,
-    /// Two generations: when the younger is full, the older is forgotten. Large enough to hold what is not committed yet.
+    /// Two generations: when the younger is full, the older is forgotten. Each is large enough to hold what is not committed yet.
     recent: HashMap<u64, First>,
     older: HashMap<u64, First>,
 }

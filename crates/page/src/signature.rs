@@ -258,6 +258,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_given_back_changes_nothing() {
+        let html = "<ul><li>Wolf spiders hunt alone, 8 eyes<li>They build no webs</ul>".repeat(2000);
+        let mut page = Extract::new();
+        Scanner::new(Limits::default()).scan(&html, &mut page);
+        let mut judger = Judger::default();
+        let signed = judger.sign(&html, &page, None);
+        assert!(judger.tree.nodes.capacity() >= 6000 && judger.marks.capacity() >= 4000);
+        judger.give_back();
+        assert_eq!((judger.tree.nodes.capacity(), judger.marks.capacity()), (0, 0));
+        assert_eq!(judger.sign(&html, &page, None), signed);
+    }
+
+    #[test]
     fn the_main_digest_passes_over_clocks_and_sees_words() {
         let main = |text| sign("", Some(text)).main;
         assert_eq!(main("Wolf spiders\nUpdated 3 hours ago"), main("Wolf spiders\nUpdated 5 hours ago"));
