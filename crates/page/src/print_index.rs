@@ -4,7 +4,8 @@
 //! of common values estimates their resemblance. [`FEATURES`] of them lead to the page through an open-addressed table;
 //! those that lead to [`MAX_POSTINGS`] pages already say nothing (navigation, legal notes) and the next smallest take
 //! their place. All memory is asked for at once, [`PrintIndex::BYTES_PER_PAGE`] per page of capacity, so that nothing is
-//! ever moved; the system hands it out as it is used. When full, the oldest page makes room. A look-up reads a few hundred entries, however many pages there are.
+//! ever moved; the system hands it out as it is used. When full, the oldest page makes room. A look-up reads a few
+//! hundred entries, however many pages there are.
 
 pub use super::print::Print;
 use std::hint::black_box;
@@ -232,11 +233,8 @@ impl PrintIndex {
 
     /// Lets nothing lead to `page` any more. Slots that led to it would lengthen the way to all others.
     fn forget(&mut self, page: usize) {
-        let known = used(self.sketch(page));
-        let first = page * self.shape.sketch;
-        let values = first..first + known.len();
-        self.ask_for_slots(known);
-        for place in values {
+        self.ask_for_slots(self.sketch(page));
+        for place in page * self.shape.sketch..(page + 1) * self.shape.sketch {
             let led = (self.sketches[place], page as u32 + 1);
             let mut at = self.home(led.0);
             for _ in 0..MAX_PROBES.min(self.slots.len()) {
