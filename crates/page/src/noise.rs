@@ -106,11 +106,6 @@ impl Default for LineMarker {
 }
 
 impl LineMarker {
-    /// Gives back the memory that grows with the text.
-    pub fn give_back(&mut self) {
-        self.places = Vec::new();
-    }
-
     /// Calls `line` with the mark of each line of `text`, in order. `banners` are the byte ranges of advertisements, sorted.
     pub fn mark(&mut self, text: &str, banners: &[(u32, u32)], mut line: impl FnMut(LineMark)) {
         let mut banners = banners.iter().peekable();
