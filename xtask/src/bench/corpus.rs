@@ -20,7 +20,7 @@ pub enum Corpus {
 
 /// The generated pages.
 const SYN: Generated = Generated { pages: 50_000, seed: 0x4c79_636f_7361 };
-/// More pages than any table of a crawl with the default settings has room for.
+/// Three times as many pages as the table of near-duplicates has room for by default.
 const SYN_LONG: Generated = Generated { pages: 250_000, seed: 0x6c6f_6e67 };
 /// Changes whenever the generator does, so that pages of an older one are not taken for these.
 const SYN_EDITION: &str = "1";
