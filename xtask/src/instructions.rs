@@ -60,7 +60,7 @@ pub fn run(workspace: &Workspace, update: bool) -> Result<()> {
 
 /// Instructions inside the part of the example that counts.
 fn count(example: &Path, stage: &str) -> Result<u64> {
-    let mut valgrind = Command::new("valgrind");
+    let mut valgrind = Command::new(program::needed("valgrind")?);
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no"]);
     valgrind.args(["--toggle-collect=*measured*", "--"]).arg(example).arg(stage);
     let output = valgrind.output().context("starting valgrind")?;

@@ -57,7 +57,7 @@ impl Request {
 impl Nginx {
     /// Serves `root`; `home` takes configuration, log and temporary files.
     pub fn start(root: &Path, home: &Path) -> Result<Self> {
-        let binary = program::find("nginx").context("nginx is not installed: run `cargo xtask setup`")?;
+        let binary = program::needed("nginx")?;
         std::fs::create_dir_all(home)?;
         let log = home.join("access.log");
         for _ in 0..PORT_TRIES {

@@ -45,6 +45,11 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .find(|file| is_file(file))
 }
 
+/// A program that set-up installs; where it is missing, the error names it and the command.
+pub fn needed(name: &str) -> Result<PathBuf> {
+    find(name).with_context(|| format!("{name} is not installed: `cargo xtask setup` installs it"))
+}
+
 fn is_file(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file())
 }
@@ -74,5 +79,12 @@ mod tests {
     fn programs_are_found_by_name() {
         assert!(find("sh").is_some());
         assert!(find("no-such-program-here").is_none());
+    }
+
+    #[test]
+    fn a_missing_program_is_refused_by_name_with_the_command_that_installs_it() {
+        assert_eq!(needed("sh").unwrap(), find("sh").unwrap());
+        let error = needed("no-such-program-here").unwrap_err().to_string();
+        assert!(error.contains("no-such-program-here") && error.contains("`cargo xtask setup`"), "{error}");
     }
 }

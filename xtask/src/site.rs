@@ -43,7 +43,8 @@ fn check(workspace: &Workspace, manual: Manual) -> Result<()> {
     let seed = server.url(tree.entry);
 
     let ours = crawl(&server, |work| lycosa_command(&lycosa, &seed, work), &home.join("lycosa"))?;
-    let theirs = crawl(&server, |work| wget2_command(&seed, work), &home.join("wget2"))?;
+    let wget2 = program::needed("wget2")?;
+    let theirs = crawl(&server, |work| wget2_command(&wget2, &seed, work), &home.join("wget2"))?;
     let comparison =
         Comparison::of(&ours, &theirs, &|path| std::fs::read_to_string(tree.dir.join(path)).ok());
     eprintln!("{}: {comparison}", tree.package);
@@ -76,8 +77,7 @@ fn lycosa_command(binary: &Path, seed: &str, work: &Path) -> Command {
     command
 }
 
-fn wget2_command(seed: &str, work: &Path) -> Command {
-    let binary = program::find("wget2").unwrap_or_else(|| "wget2".into());
+fn wget2_command(binary: &Path, seed: &str, work: &Path) -> Command {
     let mut command = Command::new("timeout");
     command.arg(LIMIT_SECONDS).arg(binary).args(["-q", "-r", "-l", "0", "--max-threads=8", "--tries=2"]);
     command.arg("-P").arg(work).arg(seed);

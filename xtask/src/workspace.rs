@@ -25,12 +25,13 @@ impl Workspace {
 
     pub fn cargo(&self) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.current_dir(&self.root).env("LYCOSA_VENV", self.venv());
+        command.current_dir(&self.root);
         command
     }
 
+    /// The Python environment, at the place where the tests look for it.
     pub fn venv(&self) -> PathBuf {
-        self.root.join(".venv")
+        lycosa_testkit::environment()
     }
 
     /// Builds the crawler with the profile of the tests and says where it is. Examples are named because they bring in the

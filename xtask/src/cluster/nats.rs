@@ -17,8 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The server's program in the Python environment.
 pub fn program(workspace: &Workspace) -> Result<PathBuf> {
-    let venv = std::env::var_os("LYCOSA_VENV").map_or_else(|| workspace.venv(), PathBuf::from);
-    let program = venv.join("bin/nats-server");
+    let program = workspace.venv().join("bin/nats-server");
     if !program.exists() {
         bail!("{} is not there; `cargo xtask setup` installs it", program.display());
     }

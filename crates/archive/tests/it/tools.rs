@@ -1,11 +1,10 @@
 //! The public tools agree: `warcio check`, `cdxj-indexer`, `surt`, `wacz validate`, and replay by `wayback`.
 //!
-//! They come from PyPI. `LYCOSA_VENV` names a Python environment that has `warcio`, `cdxj-indexer`, `wacz` and `pywb`; where
-//! it is not set these tests say so and pass.
+//! They come from PyPI; `cargo xtask setup` installs `warcio`, `cdxj-indexer`, `wacz` and `pywb`.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,20 +12,13 @@ use lycosa_archive::{
     Archive, ArchiveOptions, Compression, PackageInfo, Page, Truncation, export_wacz, export_warc, segments,
     surt,
 };
+use lycosa_testkit::{python_with, tool};
 use lycosa_types::{CanonRules, CanonUrl};
 
 use crate::sample::{START, Sample, encoder, options, sample};
 
 /// How long a tool may take before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-fn tool(name: &str) -> Option<PathBuf> {
-    let Some(venv) = std::env::var_os("LYCOSA_VENV") else {
-        eprintln!("skipped: LYCOSA_VENV names no environment with {name}");
-        return None;
-    };
-    Some(Path::new(&venv).join("bin").join(name))
-}
 
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -96,7 +88,7 @@ fn write_archive(dir: &Path, compression: Compression) -> Vec<Sample> {
 
 #[test]
 fn warcio_finds_nothing_to_complain_about() {
-    let Some(warcio) = tool("warcio") else { return };
+    let warcio = tool("warcio");
     for compression in [Compression::Gzip(1), Compression::Gzip(9), Compression::None] {
         let dir = tempfile::tempdir().unwrap();
         write_archive(dir.path(), compression);
@@ -119,9 +111,7 @@ fn warcio_finds_nothing_to_complain_about() {
 
 #[test]
 fn cdxj_indexer_writes_the_same_lines() {
-    let Some(indexer) = tool("cdxj-indexer") else {
-        return;
-    };
+    let indexer = tool("cdxj-indexer");
     for compression in [Compression::Gzip(1), Compression::None] {
         let dir = tempfile::tempdir().unwrap();
         write_archive(dir.path(), compression);
@@ -139,7 +129,7 @@ fn cdxj_indexer_writes_the_same_lines() {
 
 #[test]
 fn surt_keys_are_those_of_the_python_package() {
-    let Some(python) = tool("python") else { return };
+    let python = python_with("surt");
     let mut urls: Vec<String> = Vec::new();
     let mut state = 88_172_645_463_325_252u64;
     let mut next = |below: usize| {
@@ -260,7 +250,7 @@ fn surt_keys_are_those_of_the_python_package() {
 
 #[test]
 fn a_package_is_valid() {
-    let Some(wacz) = tool("wacz") else { return };
+    let wacz = tool("wacz");
     for compression in [Compression::Gzip(1), Compression::Zstd(3), Compression::None] {
         let dir = tempfile::tempdir().unwrap();
         let samples = write_archive(&dir.path().join("archive"), compression);
@@ -317,7 +307,7 @@ fn get(port: u16, path: &str) -> Option<(u16, Vec<u8>)> {
 
 #[test]
 fn wayback_replays_pages_byte_for_byte() {
-    let Some(wayback) = tool("wayback") else { return };
+    let wayback = tool("wayback");
     let dir = tempfile::tempdir().unwrap();
     let collection = dir.path().join("collections/crawl");
     let samples = write_archive(&collection.join("archive"), Compression::Gzip(1));

@@ -6,8 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use lycosa_cluster::bus::memory::{Chances, Link};
 use lycosa_cluster::{AskError, Asking, CrawlName, Listener, MemoryBus, MemoryServer, NatsBus, NatsOptions};
-
-use crate::server::Server;
+use lycosa_testkit::Server;
 
 const LONG: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(400);
@@ -58,7 +57,7 @@ async fn in_memory() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_real_server() {
-    let Some(server) = Server::start() else { return };
+    let server = Server::start();
     let crawl = CrawlName::new("ask").unwrap();
     let connect = async || NatsBus::connect(&NatsOptions::new(&server.url()), &crawl).await.unwrap();
     let (asker, node) = (connect().await, connect().await);

@@ -10,10 +10,9 @@ use lycosa_cluster::bus::{Bus, BusError, Keys, Lane, Reader, Watcher};
 use lycosa_cluster::name::{CrawlName, NodeId};
 use lycosa_cluster::owner::{MemoryState, Owner, OwnerError, PartitionState, store_snapshot};
 use lycosa_cluster::wire::Change;
+use lycosa_testkit::Server;
 use lycosa_types::PartitionId;
 use tokio::time::timeout;
-
-use crate::server::Server;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const P: PartitionId = PartitionId(1);
@@ -156,7 +155,7 @@ async fn the_bus_in_memory_keeps_the_contract() {
 
 #[tokio::test]
 async fn nats_keeps_the_contract() {
-    let Some(server) = Server::start() else { return };
+    let server = Server::start();
     let crawl = CrawlName::new("contract").unwrap();
     let bus = NatsBus::connect(&NatsOptions::new(&server.url()), &crawl).await.unwrap();
     keeps_the_contract(bus).await;

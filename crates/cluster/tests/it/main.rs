@@ -8,6 +8,5 @@ mod crawl;
 mod depot;
 mod model;
 mod real;
-mod server;
 mod ship;
 mod takeover;

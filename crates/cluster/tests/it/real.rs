@@ -11,6 +11,7 @@ use lycosa_cluster::membership::Timing;
 use lycosa_cluster::name::{CrawlName, NodeId};
 use lycosa_cluster::owner::{MemoryState, Owner};
 use lycosa_cluster::{Asking, Listener};
+use lycosa_testkit::{Server, free_port};
 use lycosa_types::PartitionId;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -18,7 +19,6 @@ use tokio::time::{sleep, timeout};
 use crate::model::faults::submit;
 use crate::model::toy::Toy;
 use crate::model::{Chronicle, Shared, Web};
-use crate::server::{Server, free_port};
 
 const PARTITIONS: u16 = 6;
 const SEEDS: [u32; 2] = [0, 7];
@@ -104,7 +104,7 @@ impl Crawl {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_nodes_fetch_every_page_once() {
-    let Some(server) = Server::start() else { return };
+    let server = Server::start();
     let mut crawl = Crawl::new("calm", NatsOptions::new(&server.url()), 250);
     for name in ["a", "b", "c"] {
         crawl.node(name, 1).await;
@@ -115,7 +115,7 @@ async fn three_nodes_fetch_every_page_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_server_and_a_node_are_killed_and_nothing_is_lost() {
-    let Some(mut server) = Server::start() else { return };
+    let mut server = Server::start();
     let mut crawl = Crawl::new("killed", NatsOptions::new(&server.url()), 600);
     for name in ["a", "b", "c"] {
         crawl.node(name, 1).await;
@@ -147,7 +147,7 @@ async fn one_server_of_three_is_lost_and_the_crawl_goes_on() {
             routes[i],
             all.join(", ")
         );
-        let Some(server) = Server::with(port, &more) else { return };
+        let server = Server::with(port, &more);
         servers.push(server);
     }
     let url = servers.iter().map(Server::url).collect::<Vec<_>>().join(",");
@@ -211,10 +211,9 @@ accounts {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tls_and_credentials_keep_strangers_out_and_crawls_apart() {
-    let Some(program) = crate::server::program() else { return };
     let dir = tempfile::tempdir().unwrap();
     write_certificates(dir.path());
-    let server = Server::in_dir(program, dir, free_port(), GUARDED);
+    let server = Server::in_dir(dir, free_port(), GUARDED);
     let authority = Some(server.dir.path().join("ca.pem"));
     let user = |password: &str| Credentials::User { name: "mine".to_owned(), password: password.to_owned() };
     let url = format!("tls://127.0.0.1:{}", server.port);

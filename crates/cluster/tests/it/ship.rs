@@ -178,20 +178,16 @@ async fn an_object_store_takes_up_where_an_upload_stopped() {
     assert!(matches!(third.ship(&path, "n1/a.warc.gz").await, Err(ShipError::Taken(_))));
 }
 
-/// A store that others wrote: `moto_server` of the PyPI distribution `moto[server]`, in the environment that `LYCOSA_VENV` names.
+/// A store that others wrote: `moto_server` of the PyPI distribution `moto[server]`, which `cargo xtask setup` installs.
 struct Moto {
     child: std::process::Child,
     endpoint: String,
 }
 
 impl Moto {
-    fn start() -> Option<Self> {
-        let program = Path::new(&std::env::var_os("LYCOSA_VENV")?).join("bin/moto_server");
-        if !program.exists() {
-            eprintln!("skipped: {} is not there", program.display());
-            return None;
-        }
-        let port = crate::server::free_port();
+    fn start() -> Self {
+        let program = lycosa_testkit::tool("moto_server");
+        let port = lycosa_testkit::free_port();
         let child = std::process::Command::new(program)
             .args(["-H", "127.0.0.1", "-p", &port.to_string()])
             .stdout(std::process::Stdio::null())
@@ -204,7 +200,7 @@ impl Moto {
             assert!(started.elapsed().as_secs() < 60, "moto_server does not come up");
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
-        Some(moto)
+        moto
     }
 
     /// The body of the answer to a request without one of its own.
@@ -228,7 +224,7 @@ impl Drop for Moto {
 
 #[tokio::test]
 async fn an_object_store_of_others_gets_every_byte() {
-    let Some(moto) = Moto::start() else { return };
+    let moto = Moto::start();
     let s3 = S3Options {
         endpoint: Some(moto.endpoint.clone()),
         region: Some("us-east-1".to_owned()),

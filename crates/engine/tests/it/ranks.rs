@@ -1,15 +1,14 @@
 //! Ranks agree with those of networkx, on the links of a crawl as it logged them.
 //!
-//! networkx comes from PyPI. `LYCOSA_VENV` names a Python environment that has it; where it is not set this test says so and
-//! passes.
+//! networkx comes from PyPI; `cargo xtask setup` installs it.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::path::Path;
 use std::process::Command;
 
 use lycosa_graph::{BuildOptions, LinkIndex, PageEdges, RankOptions, Ranks, Weighting, pagerank, read_edges};
 use lycosa_simweb::WorldConfig;
+use lycosa_testkit::python_with;
 
 use crate::site::Site;
 
@@ -28,10 +27,7 @@ for node, rank in ranks.items():
 
 #[test]
 fn ranks_of_a_crawl_agree_with_networkx() {
-    let Some(venv) = std::env::var_os("LYCOSA_VENV") else {
-        eprintln!("skipped: LYCOSA_VENV names no environment with networkx");
-        return;
-    };
+    let python = python_with("networkx");
     let site = Site::start(WorldConfig::full(3, 40, 3000));
     site.crawl(site.config(), &site.world.seeds(1));
     let log = site.layout().edges();
@@ -50,8 +46,7 @@ fn ranks_of_a_crawl_agree_with_networkx() {
         }
         let edges = dir.path().join("edges.txt");
         std::fs::write(&edges, lines).unwrap();
-        let python = Path::new(&venv).join("bin/python");
-        let output = Command::new(python).arg("-c").arg(SCRIPT).arg(&edges).output().unwrap();
+        let output = Command::new(&python).arg("-c").arg(SCRIPT).arg(&edges).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
 

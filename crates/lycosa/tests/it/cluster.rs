@@ -5,9 +5,9 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use lycosa_simweb::{TruthOptions, WorldConfig};
+use lycosa_testkit::Server;
 
 use crate::binary::{command, finish, lycosa};
-use crate::nats::Server;
 use crate::site::Site;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -18,9 +18,8 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// None where there is no NATS server to be had.
-    fn start(world: WorldConfig) -> Option<Self> {
-        Some(Self { nats: Server::start()?, site: Site::start(world) })
+    fn start(world: WorldConfig) -> Self {
+        Self { nats: Server::start(), site: Site::start(world) }
     }
 
     fn dir(&self, name: &str) -> String {
@@ -92,7 +91,7 @@ fn signal(child: &Child, signal: &str) {
 
 #[test]
 fn two_machines_share_a_crawl() {
-    let Some(cluster) = Cluster::start(WorldConfig::clean(51, 20, 400)) else { return };
+    let cluster = Cluster::start(WorldConfig::clean(51, 20, 400));
     let (a, b) = (cluster.crawl("a", "10ms"), cluster.node("b"));
     cluster.wait_for_requests(100);
     let url = cluster.nats.url();
@@ -108,7 +107,7 @@ fn two_machines_share_a_crawl() {
 
 #[test]
 fn a_killed_machine_is_replaced() {
-    let Some(cluster) = Cluster::start(WorldConfig::clean(52, 20, 600)) else { return };
+    let cluster = Cluster::start(WorldConfig::clean(52, 20, 600));
     let (a, mut b) = (cluster.crawl("a", "50ms"), cluster.node("b"));
     cluster.wait_for_requests(150);
     b.kill().unwrap();
@@ -123,7 +122,7 @@ fn a_killed_machine_is_replaced() {
 /// member again.
 #[test]
 fn a_machine_that_sleeps_comes_back() {
-    let Some(cluster) = Cluster::start(WorldConfig::clean(53, 20, 800)) else { return };
+    let cluster = Cluster::start(WorldConfig::clean(53, 20, 800));
     let (a, b) = (cluster.crawl("a", "80ms"), cluster.node("b"));
     cluster.wait_for_requests(100);
     signal(&b, "-STOP");
@@ -139,7 +138,7 @@ fn a_machine_that_sleeps_comes_back() {
 
 #[test]
 fn a_machine_that_is_asked_to_stop_hands_over() {
-    let Some(cluster) = Cluster::start(WorldConfig::clean(54, 20, 600)) else { return };
+    let cluster = Cluster::start(WorldConfig::clean(54, 20, 600));
     let (a, b) = (cluster.crawl("a", "50ms"), cluster.node("b"));
     cluster.wait_for_requests(150);
     signal(&b, "-INT");
@@ -152,7 +151,7 @@ fn a_machine_that_is_asked_to_stop_hands_over() {
 /// Every machine for itself: both have all pages, and all pages were asked for twice.
 #[test]
 fn independent_machines_share_nothing_but_the_order_to_crawl() {
-    let Some(cluster) = Cluster::start(WorldConfig::clean(55, 10, 100)) else { return };
+    let cluster = Cluster::start(WorldConfig::clean(55, 10, 100));
     let a = cluster.crawl_with("a", "5ms", &["--allocation", "independent"]);
     let b = cluster.node("b");
     finish(a).expect_code(0);

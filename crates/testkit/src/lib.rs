@@ -1,0 +1,11 @@
+//! What the tests of several crates share: where the programs of others are, and a NATS server to run.
+//!
+//! A test that needs a program asks for it here. Where it is missing the test fails, with the program's name and the command
+//! that installs it: a test that did not run must not count as passed.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod environment;
+mod nats;
+
+pub use environment::{environment, missing, python_with, tool};
+pub use nats::{Server, free_port};
