@@ -46,10 +46,11 @@ pub enum ConfigError {
     Value { key: &'static str, problem: String },
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     pub order: Order,
+    pub guesses: bool,
     pub agent: AgentConfig,
     pub scope: ScopeConfig,
     pub limits: LimitConfig,
@@ -65,6 +66,30 @@ pub struct Config {
     pub index: IndexConfig,
     pub partitions: PartitionConfig,
     pub memory: MemoryConfig,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            order: Order::default(),
+            guesses: true,
+            agent: AgentConfig::default(),
+            scope: ScopeConfig::default(),
+            limits: LimitConfig::default(),
+            politeness: Politeness::default(),
+            robots: RobotsConfig::default(),
+            fetch: FetchConfig::default(),
+            urls: CanonRules::default(),
+            traps: TrapRules::default(),
+            focus: FocusConfig::default(),
+            judging: JudgingConfig::default(),
+            refresh: RefreshConfig::default(),
+            archive: ArchiveConfig::default(),
+            index: IndexConfig::default(),
+            partitions: PartitionConfig::default(),
+            memory: MemoryConfig::default(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -316,6 +341,7 @@ impl Config {
             partitioner: self.partitioner(),
             obey_robots: self.robots.obey,
             max_queries_per_path: self.traps.max_queries_per_path,
+            guesses: self.guesses,
             // An entry takes some 300 bytes with its URL.
             max_entries_in_memory: budget / 16 / 300,
             // A host takes some 1000 bytes with its rules and first URL.

@@ -1,5 +1,6 @@
 //! A crawl: a directory is opened, threads are started, the bookkeeper runs, and a report is written.
 
+mod guesses;
 mod member;
 mod opened;
 
@@ -32,6 +33,7 @@ use crate::config::{Config, ConfigError, LimitConfig};
 use crate::indexing::{Followed, Follower, IndexingError};
 use crate::judge::JudgeContext;
 use crate::layout::{Layout, write_atomically};
+use crate::left_out::left_out;
 use crate::prospects::{Found, Prospects};
 use crate::refresher::{KnownRates, Refresher};
 use crate::report::{ExchangeFigures, REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
@@ -192,6 +194,9 @@ impl Crawl {
                 totals.accepted += 1;
             }
         }
+        if !config.guesses {
+            guesses::undo(&store, &mut frontier, &mut totals, now)?;
+        }
         // Seeds are durable before anything else happens, together with the mark that a crawl is under way. Their places in the
         // queue become so with the first pages: whoever opens a crawl admits its seeds.
         marks.push((MARK_SEEDS, seeds_mark(&seeds)));
@@ -299,7 +304,7 @@ impl Crawl {
             concurrency: config.fetch.concurrency,
             per_host: config.politeness.per_host,
             relevant_from: config.focus.relevant_from,
-            skip_mirrors: config.judging.skip_mirrors,
+            skip_mirrors: config.judging.skip_mirrors && config.guesses,
             workers,
             results: results_out,
             batches,
@@ -371,6 +376,7 @@ impl Crawl {
                 state_bytes: store.disk_bytes()?,
             },
             cluster: exchange,
+            left_out: left_out(&totals),
             totals,
         };
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();

@@ -27,6 +27,7 @@
 //! | [`committer`] | group commit: archive, then state |
 //! | [`indexing`] | the full-text index, fed from commits or from the archive |
 //! | [`shipping`] | sealed segments on their way to the central archive |
+//! | [`left_out`] | what was left out, told apart by whose will that was |
 //! | [`totals`], [`report`] | what a crawl did, in figures |
 //! | [`reader`] | a crawl directory, read |
 //! | [`why`] | what happened to one URL, and why |
@@ -42,6 +43,7 @@ pub mod indexing;
 pub mod judge;
 pub mod lane;
 pub mod layout;
+pub mod left_out;
 pub mod near;
 pub mod outlinks;
 pub mod prospects;
@@ -57,6 +59,7 @@ pub mod worker;
 pub use config::{Config, ConfigError};
 pub use crawl::{Crawl, CrawlEnd, CrawlError, Handle};
 pub use layout::Layout;
+pub use left_out::LeftOut;
 pub use reader::{ArchivedPage, CrawlReader, ReaderError};
 pub use refresher::KnownRates;
 pub use report::Report;

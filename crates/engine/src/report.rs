@@ -6,6 +6,7 @@ use lycosa_types::UnixMs;
 use serde::{Deserialize, Serialize};
 
 use crate::bookkeeper::Stop;
+use crate::left_out::LeftOut;
 use crate::totals::Totals;
 
 /// The version of the report's fields.
@@ -20,6 +21,9 @@ pub struct Report {
     pub stopped_by: String,
     /// Over all runs of this crawl.
     pub totals: Totals,
+    /// What was left out over all runs, and by whose will.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
     /// URLs still waiting.
     pub waiting: u64,
     pub hosts: u64,

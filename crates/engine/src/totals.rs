@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lycosa_frontier::Counts;
-use lycosa_types::{Change, Outcome, UnixMs};
+use lycosa_types::{Change, Outcome, Reason, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::outlinks::LinkCounts;
@@ -40,6 +40,8 @@ pub struct Totals {
     pub links: u64,
     /// Links not followed, by reason.
     pub rejected: BTreeMap<String, u64>,
+    /// For each reason for which a URL was left out, the first that was.
+    pub examples: BTreeMap<String, String>,
     /// Ended visits by outcome.
     pub outcomes: BTreeMap<String, u64>,
     /// HTTP statuses of ended visits.
@@ -55,6 +57,13 @@ impl Totals {
         bump(&mut self.outcomes, outcome.word(), 1);
         if let Some(status) = outcome.status() {
             *self.statuses.entry(status).or_default() += 1;
+        }
+    }
+
+    /// Remembers a URL that was left out as an example, if it is the first of its kind.
+    pub fn remember(&mut self, outcome: &Outcome, url: &str) {
+        if outcome.reason().is_some() && !self.examples.contains_key(outcome.word()) {
+            self.examples.insert(outcome.word().to_owned(), url.to_owned());
         }
     }
 
@@ -107,17 +116,12 @@ impl Totals {
 
     /// The outcomes that are failures, with their counts.
     pub fn errors(&self) -> impl Iterator<Item = (&String, &u64)> {
-        let good = [
-            "fetched",
-            "missing",
-            "redirected",
-            "not-modified",
-            "robots",
-            "host-errors",
-            "host-budget",
-            "mirror",
-        ];
-        self.outcomes.iter().filter(move |(word, _)| !good.contains(&word.as_str()))
+        let good = ["fetched", "missing", "redirected", "not-modified"];
+        let is_choice = |word: &str| {
+            Reason::of_word(word)
+                .is_some_and(|reason| !matches!(reason, Reason::Failed | Reason::RateLimited))
+        };
+        self.outcomes.iter().filter(move |(word, _)| !good.contains(&word.as_str()) && !is_choice(word))
     }
 }
 

@@ -51,6 +51,8 @@ pub struct FrontierOptions {
     /// Ask for robots.txt before anything else of a host.
     pub obey_robots: bool,
     pub max_queries_per_path: u32,
+    /// Hosts may be taken for down or for mirrors, and left out.
+    pub guesses: bool,
     /// Waiting entries kept in memory, all hosts together.
     pub max_entries_in_memory: usize,
     /// Hosts kept in memory; the others wait on disk.
@@ -75,6 +77,7 @@ impl Default for FrontierOptions {
             partitioner: Partitioner::default(),
             obey_robots: true,
             max_queries_per_path: 5000,
+            guesses: true,
             max_entries_in_memory: 200_000,
             max_hosts_in_memory: 200_000,
             seen_bytes: 128 << 20,

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use foldhash::HashSet;
-use lycosa_types::CanonUrl;
+use lycosa_types::{CanonUrl, Reason};
 use regex::RegexSet;
 use serde::{Deserialize, Serialize};
 
@@ -49,14 +49,21 @@ pub enum Rejection {
 }
 
 impl Rejection {
+    /// The reason under which it is counted.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Scope(_) => Reason::OutOfScope,
+            Self::NotIncluded | Self::Excluded { .. } => Reason::Excluded,
+            Self::Depth { .. } => Reason::TooDeep,
+            Self::Trap(_) => Reason::Trap,
+        }
+    }
+
     /// The word used in reports and metrics.
     pub fn word(&self) -> &'static str {
         match self {
-            Self::Scope(_) => "out-of-scope",
             Self::NotIncluded => "not-included",
-            Self::Excluded { .. } => "excluded",
-            Self::Depth { .. } => "too-deep",
-            Self::Trap(_) => "trap",
+            other => other.reason().word(),
         }
     }
 }

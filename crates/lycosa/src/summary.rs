@@ -1,7 +1,8 @@
 //! A report for people: what a crawl did, in some twenty lines.
 
 use lycosa_engine::indexing::Followed;
-use lycosa_engine::{Layout, Report, Totals};
+use lycosa_engine::{Layout, LeftOut, Report, Totals};
+use lycosa_types::Origin;
 
 use crate::figures::{byte_rate, bytes, count, duration, instant, plural, rate};
 use crate::table::{Table, figures};
@@ -68,7 +69,34 @@ pub fn text(report: &Report) -> String {
     out.push_str(&table.text(0));
     out.push('\n');
     out.push_str(&outcomes(totals));
+    out.push_str(&left_out(&report.left_out));
     out
+}
+
+/// What was left out, by whose will, with the option that includes it.
+pub fn left_out(parts: &[LeftOut]) -> String {
+    let mut out = String::new();
+    for origin in [Origin::Setting, Origin::Site, Origin::Guess] {
+        let parts: Vec<&LeftOut> = parts.iter().filter(|part| part.origin == origin).collect();
+        if parts.is_empty() {
+            continue;
+        }
+        out.push_str(&format!("{}\n", origin.heading()));
+        let lines: Vec<(u64, String)> = parts.iter().map(|part| (part.count, left_out_line(part))).collect();
+        out.push_str(&figures(lines.iter().map(|(number, line)| (count(*number), line.as_str())), 2));
+    }
+    out
+}
+
+fn left_out_line(part: &LeftOut) -> String {
+    let mut line = part.reason.clone();
+    if let Some(example) = part.example.as_ref().filter(|_| part.origin == Origin::Guess) {
+        line.push_str(&format!(", for instance {example}"));
+    }
+    if let Some(option) = &part.option {
+        line.push_str(&format!("; included by {option}"));
+    }
+    line
 }
 
 /// What a refresh found.

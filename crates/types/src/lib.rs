@@ -9,6 +9,7 @@
 //! | [`key`] | [`UrlKey`], [`HostKey`], [`Digest`]: what things are stored under |
 //! | [`partition`] | which partition owns a URL |
 //! | [`link`] | link kinds and the three attributes of a link |
+//! | [`origin`] | why a URL was left out, and by whose will |
 //! | [`outcome`] | how a visit ended, as a closed set of cases |
 //! | [`history`] | what became of a page from visit to visit |
 //! | [`record`] | what is remembered about a URL |
@@ -19,6 +20,7 @@ pub mod history;
 pub mod join;
 pub mod key;
 pub mod link;
+pub mod origin;
 pub mod outcome;
 pub mod partition;
 pub mod record;
@@ -28,6 +30,7 @@ pub use canon::{CanonRules, CanonUrl, UrlError};
 pub use history::{Change, PastVisit};
 pub use key::{Digest, HostKey, UrlKey};
 pub use link::{LinkAttributes, LinkKind};
+pub use origin::{Origin, Reason};
 pub use outcome::{Exclusion, Failure, Outcome};
 pub use partition::{Granularity, PartitionId, Partitioner, RegionId, UrlId};
 pub use record::{ArchiveSpan, NearDuplicate, UrlRecord, UrlState, VisitFacts};

@@ -28,7 +28,7 @@ pub enum Outcome {
 pub enum Exclusion {
     /// Forbidden by a line of the host's robots.txt (1-based; 0 when the whole file is unreachable).
     Robots { line: u32, rule: String },
-    /// The host used up its error budget.
+    /// The host does not answer: neither pages nor robots.txt nor its front page.
     HostErrors { failures: u32 },
     /// The host reached its page budget.
     HostBudget { pages: u64 },
@@ -144,12 +144,7 @@ impl fmt::Display for Failure {
 
 impl Exclusion {
     pub fn word(&self) -> &'static str {
-        match self {
-            Self::Robots { .. } => "robots",
-            Self::HostErrors { .. } => "host-errors",
-            Self::HostBudget { .. } => "host-budget",
-            Self::Mirror { .. } => "mirror",
-        }
+        self.reason().word()
     }
 }
 

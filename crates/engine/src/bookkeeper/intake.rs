@@ -201,6 +201,7 @@ impl Bookkeeper {
     pub(super) fn end_visit(&mut self, ended: Ended) {
         if let Some(outcome) = &ended.done.record.outcome {
             self.totals.count_outcome(outcome);
+            self.totals.remember(outcome, &ended.done.record.url);
         }
         self.ended.push(ended);
     }

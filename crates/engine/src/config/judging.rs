@@ -54,7 +54,7 @@ impl Default for JudgingConfig {
             least_resemblance: 0.9,
             least_keyword_similarity: KEYWORD_THRESHOLD,
             store_near_duplicates: true,
-            skip_mirrors: true,
+            skip_mirrors: false,
             images: 0,
             main_content: false,
         }

@@ -202,15 +202,16 @@ impl Frontier {
                 return Ok(Served::Nothing);
             };
             let limit = politeness.max_pages_per_host;
+            let guesses = self.options.guesses;
             let refusal = match &host.rules {
                 RulesState::Dead(failure) => Some(Outcome::Failed(*failure)),
                 _ if limit > 0 && host.fetched >= limit && !entry.revisit => {
                     Some(Outcome::Excluded(Exclusion::HostBudget { pages: limit }))
                 }
-                _ if let Some(of) = &host.mirror_of => {
+                _ if guesses && let Some(of) = &host.mirror_of => {
                     Some(Outcome::Excluded(Exclusion::Mirror { of: of.to_string() }))
                 }
-                _ if host.failures_in_row >= politeness.max_host_failures => {
+                _ if guesses && host.failures_in_row >= politeness.max_host_failures => {
                     Some(Outcome::Excluded(Exclusion::HostErrors { failures: host.failures_in_row }))
                 }
                 RulesState::Known { rules, .. } => {

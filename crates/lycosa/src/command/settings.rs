@@ -131,6 +131,9 @@ pub struct SettingArgs {
     /// Do not follow the sitemaps that robots.txt names
     #[arg(long)]
     pub no_sitemaps: bool,
+    /// Let no guess of the crawler leave a URL out, and fetch what earlier guesses left out
+    #[arg(long)]
+    pub no_guesses: bool,
     /// Do not write an archive
     #[arg(long)]
     pub no_archive: bool,
@@ -217,6 +220,7 @@ impl SettingArgs {
         config.refresh.continuous |= self.continuous;
         config.robots.obey &= !self.ignore_robots;
         config.robots.sitemaps &= !self.no_sitemaps;
+        config.guesses &= !self.no_guesses;
         config.archive.enabled &= !self.no_archive;
         config.index.during_crawl |= self.index;
     }
