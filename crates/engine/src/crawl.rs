@@ -337,6 +337,7 @@ impl Crawl {
                 tracing::error!("a thread ended by a panic");
             }
         }
+        let doubtful_servers = shared.doubtful_servers();
         let exchange = node.as_ref().map(exchange_figures);
         if let Some(membership) = membership {
             membership.leave();
@@ -370,6 +371,7 @@ impl Crawl {
                 changes: totals.changes_since(&before),
                 received_bytes,
                 received_bytes_per_s: received_bytes as f64 / seconds,
+                doubtful_servers: doubtful_servers as u64,
                 cpu_s,
                 cpu_ms_per_page: cpu_s * 1000.0 / (pages.max(1) as f64),
                 peak_rss_bytes,

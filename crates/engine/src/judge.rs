@@ -174,6 +174,7 @@ impl Judge {
             Ok(response) => response,
             Err(failure) => {
                 judged.end.outcome = Outcome::Failed(*failure);
+                self.archive_partial(entry, visit, &mut judged);
                 return judged;
             }
         };
@@ -220,7 +221,7 @@ impl Judge {
             let metadata = [("hopsFromSeed", depth.as_str())];
             let payload_digest = facts.payload_sha1.map(PayloadDigest);
             let revisit = revisit.as_ref().map(|first| (first, RevisitReason::IdenticalPayload));
-            match encode(encoder, &entry.url, visit, response, revisit, payload_digest, &metadata) {
+            match encode(encoder, &entry.url, visit, response, revisit, payload_digest, None, &metadata) {
                 Ok(encoded) => {
                     facts.payload_sha1 = Some(encoded.payload_digest.0);
                     judged.encoded = Some(encoded);
@@ -271,13 +272,13 @@ impl Judge {
         // A 304 has no body: the digest is that of the copy it vouches for.
         let digest = copy.payload_sha1.filter(|_| not_modified).map(PayloadDigest);
         let revisit = Some((copy, reason));
-        judged.encoded = encode(encoder, &entry.url, visit, response, revisit, digest, &[]).ok();
+        judged.encoded = encode(encoder, &entry.url, visit, response, revisit, digest, None, &[]).ok();
     }
 
     /// Encodes the fetch of a robots.txt for the archive.
     pub fn encode_rules(&mut self, url: &CanonUrl, visit: &Visit) -> Option<EncodedVisit> {
         let response = visit.result.as_ref().ok()?;
-        encode(self.encoder.as_mut()?, url, visit, response, None, None, &[]).ok()
+        encode(self.encoder.as_mut()?, url, visit, response, None, None, None, &[]).ok()
     }
 
     fn follow_redirect(

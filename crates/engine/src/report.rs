@@ -61,6 +61,10 @@ pub struct RunFigures {
     pub changes: BTreeMap<String, u64>,
     pub received_bytes: u64,
     pub received_bytes_per_s: f64,
+    /// Servers that left in doubt where a response ends, by bytes that nobody had asked for or fields that contradict
+    /// each other; each request to them gets a connection of its own.
+    #[serde(default)]
+    pub doubtful_servers: u64,
     /// CPU time of the process, user and system together.
     pub cpu_s: f64,
     pub cpu_ms_per_page: f64,

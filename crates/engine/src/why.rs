@@ -2,7 +2,7 @@
 
 use lycosa_frontier::store::Placement;
 use lycosa_frontier::{Rejection, Scope, Store, StoreError};
-use lycosa_types::{CanonUrl, Outcome, PartitionId, UrlError, UrlRecord, UrlState};
+use lycosa_types::{CanonUrl, Failure, Outcome, PartitionId, UrlError, UrlRecord, UrlState};
 use serde::Serialize;
 
 use crate::cluster::aside::record_of;
@@ -182,6 +182,15 @@ fn explain_outcome(outcome: &Outcome, record: &UrlRecord, duplicate_of: Option<&
             format!("not requested: the host had its {pages} pages (politeness.max_pages_per_host)")
         }
         Outcome::Excluded(Exclusion::Mirror { of }) => format!("not requested: its host mirrors {of}"),
+        Outcome::Failed(Failure::Truncated) => {
+            let kept = match record.visit.as_ref().is_some_and(|visit| visit.archived.is_some()) {
+                true => {
+                    "what came of it is archived as a part (WARC-Truncated: disconnect) and not read further"
+                }
+                false => "nothing of it is kept",
+            };
+            format!("incomplete{tries}: the connection ended before the response did; {kept}")
+        }
         Outcome::Failed(failure) => format!("failed{tries}: {failure}"),
     }
 }

@@ -47,6 +47,20 @@ pub(crate) struct Received {
     pub reusable: bool,
     /// What arrived of the next response.
     pub beyond: Option<BytesMut>,
+    /// The connection ended before the body did: this is a part of it.
+    pub cut: bool,
+    /// The server leaves in doubt where its responses end: nothing more may be asked over its connections.
+    pub doubtful: bool,
+}
+
+/// What a read brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Got {
+    Bytes,
+    /// The other side said that no more comes.
+    End,
+    /// The connection is gone, and it may have taken bytes with it.
+    Cut,
 }
 
 /// How far an exchange got, whatever its end.
@@ -114,8 +128,8 @@ impl Exchange<'_, '_> {
         ready.map_err(|error| io_failure(&error))
     }
 
-    /// Reads once. Zero at the end of the stream.
-    async fn read(&mut self, buffer: &mut BytesMut) -> Result<usize, Failure> {
+    /// Reads once.
+    async fn read(&mut self, buffer: &mut BytesMut) -> Result<Got, Failure> {
         let stream = &mut *self.stream;
         let reading = poll_fn(|cx| {
             let got = pin!(stream.read_buf(buffer)).poll(cx);
@@ -125,18 +139,17 @@ impl Exchange<'_, '_> {
             got
         });
         let got = match self.watch.guard(reading).await? {
+            Ok(0) => return Ok(Got::End),
             Ok(got) => got,
-            // A TLS peer that hangs up without a goodbye; whether something is missing is for the framing to say.
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
+            // A reset, or a TLS peer that hangs up without a goodbye: a network can do that in its place.
+            Err(error) if io_failure(&error) == Failure::ConnectionLost => return Ok(Got::Cut),
             Err(error) => return Err(io_failure(&error)),
         };
-        if got > 0 {
-            self.progress.bytes_received += got as u64;
-            if let Some(now) = self.watch.arrived(got) {
-                self.progress.first_byte = Some(now);
-            }
+        self.progress.bytes_received += got as u64;
+        if let Some(now) = self.watch.arrived(got) {
+            self.progress.first_byte = Some(now);
         }
-        Ok(got)
+        Ok(Got::Bytes)
     }
 
     async fn read_head(&mut self, buffer: &mut BytesMut) -> Result<(HeadFacts, usize), Failure> {
@@ -169,7 +182,7 @@ impl Exchange<'_, '_> {
                 return Err(Failure::HeaderTooLarge);
             }
             grow(buffer, NEXT_READ_BYTES);
-            if self.read(buffer).await? == 0 {
+            if self.read(buffer).await? != Got::Bytes {
                 return Err(Failure::ConnectionLost);
             }
         }
@@ -193,8 +206,8 @@ impl Exchange<'_, '_> {
                 let step = TRUSTED_LENGTH_BYTES.max(3 * buffer.len());
                 grow(&mut buffer, missing.min(step));
             }
-            if self.read(&mut buffer).await? == 0 {
-                return Err(Failure::Truncated);
+            if self.read(&mut buffer).await? != Got::Bytes {
+                return self.finish_cut(facts, buffer, head_len);
             }
         }
         self.finish(facts, buffer, head_len, end)
@@ -212,8 +225,8 @@ impl Exchange<'_, '_> {
                 return Err(Failure::BodyTooLarge);
             }
             grow(&mut buffer, NEXT_READ_BYTES);
-            if self.read(&mut buffer).await? == 0 {
-                return Err(Failure::Truncated);
+            if self.read(&mut buffer).await? != Got::Bytes {
+                return self.finish_cut(facts, buffer, head_len);
             }
         }
         let end = head_len + reader.consumed();
@@ -239,11 +252,28 @@ impl Exchange<'_, '_> {
                 return Err(Failure::BodyTooLarge);
             }
             grow(&mut buffer, NEXT_READ_BYTES);
-            if self.read(&mut buffer).await? == 0 {
-                let end = buffer.len();
-                return self.finish(facts, buffer, head_len, end);
+            match self.read(&mut buffer).await? {
+                Got::Bytes => {}
+                Got::End => {
+                    let end = buffer.len();
+                    return self.finish(facts, buffer, head_len, end);
+                }
+                // Nothing but a proper end says that this was all (RFC 9112, section 9.8).
+                Got::Cut => return self.finish_cut(facts, buffer, head_len),
             }
         }
+    }
+
+    /// The connection ended within the body.
+    fn finish_cut(
+        &mut self,
+        facts: HeadFacts,
+        buffer: BytesMut,
+        head_len: usize,
+    ) -> Result<Received, Failure> {
+        let end = buffer.len();
+        let received = self.finish(facts, buffer, head_len, end)?;
+        Ok(Received { cut: true, reusable: false, ..received })
     }
 
     fn finish(
@@ -254,14 +284,16 @@ impl Exchange<'_, '_> {
         end: usize,
     ) -> Result<Received, Failure> {
         // Bytes beyond the last response were never asked for: whatever they are, the next request must not meet them.
-        let reusable = facts.keep_alive && (self.followed || buffer.len() == end);
+        let doubtful = facts.doubtful || (!self.followed && buffer.len() > end);
+        let reusable = facts.keep_alive && !doubtful;
         // Responses that came together share their memory.
         let beyond = (reusable && buffer.len() > end).then(|| buffer.split_off(end));
         self.progress.bytes_received -= beyond.as_ref().map_or(0, BytesMut::len) as u64;
         let mut raw_body = buffer.freeze();
         raw_body.truncate(end);
         let head = raw_body.split_to(head_len);
-        Ok(Received { facts, head, payload: raw_body.clone(), raw_body, reusable, beyond })
+        let payload = raw_body.clone();
+        Ok(Received { facts, head, payload, raw_body, reusable, beyond, cut: false, doubtful })
     }
 }
 

@@ -22,6 +22,7 @@ use crate::{
     decode::Decoder,
     exchange::{Exchange, Progress, Received},
     generations::Generations,
+    head::Framing,
     http2::{self, Session},
     line::BROKEN_LINES,
     options::FetchOptions,
@@ -136,10 +137,18 @@ impl Fetcher {
         begin: Begin,
         trace: Trace,
     ) -> Visit {
-        let result = received.and_then(|received| self.respond(received));
+        let mut partial = None;
+        let result = received.and_then(|received| {
+            if received.cut {
+                partial = Some(as_received(received));
+                return Err(Failure::Truncated);
+            }
+            self.respond(received)
+        });
         let since = |at: Instant| at.saturating_duration_since(begin.at);
         Visit {
             result,
+            partial,
             ip: trace.ip,
             timing: Timing {
                 started: begin.wall,
@@ -210,7 +219,7 @@ impl Fetcher {
             let exchange = self.exchange_on(&session, request, total_at, &mut trace.progress);
             return Some(exchange.await);
         }
-        let connection = self.pool.take(origin)?;
+        let connection = self.pool.take(origin, &self.shared.faults).await?;
         trace.ip = Some(connection.ip);
         trace.reused_connection = true;
         Some(self.exchange(connection, head, total_at, &mut trace.progress).await)
@@ -235,6 +244,8 @@ impl Fetcher {
                 timer: Box::pin(sleep(limits.first_byte)),
                 served: 0,
                 is_http11: false,
+                was_empty: false,
+                heard: [false; 2],
                 _slot: slot,
             })),
         }
@@ -271,10 +282,15 @@ impl Fetcher {
         let watch = &mut Watch::new(limits, total_at, connection.timer.as_mut());
         let stream = &mut connection.stream;
         let exchange = Exchange { stream, limits, spare: &self.spare, watch, progress, followed: false };
-        let received = exchange.run(head).await?;
+        let received = exchange.run(head).await;
+        if is_doubtful(&received) {
+            self.shared.faults.note(&connection.origin);
+        }
+        let received = received?;
         connection.served += 1;
         connection.is_http11 = received.facts.protocol == Protocol::Http11;
-        if received.reusable {
+        connection.was_empty = received.facts.framing == Framing::None;
+        if received.reusable && !self.shared.faults.has(&connection.origin) {
             self.pool.put(connection);
         }
         Ok(received)
@@ -297,6 +313,26 @@ impl Fetcher {
             payload: received.payload,
             body,
         })
+    }
+}
+
+/// Whether an outcome shows that a server cannot be trusted to end its responses where it says.
+pub(crate) fn is_doubtful(outcome: &Result<Received, Failure>) -> bool {
+    match outcome {
+        Ok(received) => received.doubtful,
+        Err(failure) => *failure == Failure::BadResponse,
+    }
+}
+
+/// What came of a response that was cut off, without looking into it.
+fn as_received(received: Received) -> Response {
+    Response {
+        status: received.facts.status,
+        protocol: received.facts.protocol,
+        head: Head::new(received.head),
+        body: received.payload.clone(),
+        raw_body: received.raw_body,
+        payload: received.payload,
     }
 }
 

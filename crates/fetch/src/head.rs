@@ -28,6 +28,8 @@ pub(crate) struct HeadFacts {
     pub protocol: Protocol,
     pub framing: Framing,
     pub keep_alive: bool,
+    /// The fields contradict each other about where the body ends.
+    pub doubtful: bool,
     /// A Content-Encoding field is there.
     pub encoded: bool,
 }
@@ -118,13 +120,18 @@ fn facts(status: u16, http10: bool, fields: &[httparse::Header<'_>]) -> Result<H
         (_, false, Some(length)) => Framing::Length(length),
         (_, false, None) => Framing::UntilClose,
     };
-    // Two framings at once may be an attempt to smuggle a second response: read it, then trust the connection no more.
-    let doubtful = chunked && (length.is_some() || http10);
+    let announced = chunked || length.is_some_and(|length| length > 0);
+    // Two framings at once, or a body where none may be, can be an attempt to smuggle a second response: read it, then
+    // trust the server's connections no more.
+    let doubtful = (chunked && (length.is_some() || http10)) || (status == 204 && announced);
+    // A 304 may say how long the page is that it does not send. Some servers send it all the same.
+    let may_follow = status == 304 && announced;
     Ok(HeadFacts {
         status,
         protocol: if http10 { Protocol::Http10 } else { Protocol::Http11 },
         framing,
-        keep_alive: !close && !doubtful && (stay || !http10) && framing != Framing::UntilClose,
+        keep_alive: !close && !doubtful && !may_follow && (stay || !http10) && framing != Framing::UntilClose,
+        doubtful,
         encoded,
     })
 }
@@ -213,8 +220,14 @@ mod tests {
         assert_eq!(ok("Transfer-Encoding: chunked, chunked\r\n"), Err(Failure::BadResponse));
         assert_eq!(ok("Content-Length: 1\r\nConnection: Close\r\n"), Ok((Framing::Length(1), false)));
         for status in [204, 304] {
-            let head = format!("HTTP/1.1 {status} X\r\nContent-Length: 7\r\n\r\n");
-            assert_eq!(framing(&head), Ok((Framing::None, true)));
+            for (announced, kept) in
+                [("", true), ("Content-Length: 0\r\n", true), ("Content-Length: 7\r\n", false)]
+            {
+                let head = format!("HTTP/1.1 {status} X\r\n{announced}\r\n");
+                assert_eq!(framing(&head), Ok((Framing::None, kept)), "{head}");
+                let doubtful = status == 204 && !kept;
+                assert_eq!(parse(head.as_bytes(), 200).map(|facts| facts.doubtful), Ok(doubtful), "{head}");
+            }
         }
     }
 

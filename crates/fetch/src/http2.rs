@@ -135,8 +135,16 @@ impl Session {
         progress.bytes_received += head.len() as u64;
         watch.arrived(head.len());
         let mut body = Body::default();
+        let mut cut = false;
         while let Some(data) = watch.guard(stream.data()).await? {
-            let data = data.map_err(|error| failure_of(&error))?;
+            let data = match data {
+                Ok(data) => data,
+                Err(error) if failure_of(&error) == Failure::ConnectionLost => {
+                    cut = true;
+                    break;
+                }
+                Err(error) => return Err(failure_of(&error)),
+            };
             progress.bytes_received += data.len() as u64;
             watch.arrived(data.len());
             // A stream that is already closed needs no more room.
@@ -153,6 +161,7 @@ impl Session {
                 protocol: Protocol::Http2,
                 framing: Framing::None,
                 keep_alive: true,
+                doubtful: false,
                 encoded: parts.headers.contains_key(http::header::CONTENT_ENCODING),
             },
             head,
@@ -160,6 +169,8 @@ impl Session {
             payload,
             reusable: false,
             beyond: None,
+            cut,
+            doubtful: false,
         })
     }
 }

@@ -15,6 +15,7 @@
 //! | [`overrides`], [`dns`], `asker` | from names to addresses |
 //! | `connect`, `pool`, `stream`, [`tls`] | connections |
 //! | `line` | several requests on one connection at once |
+//! | `faults` | servers that get a connection for each request |
 //! | `exchange`, `head`, `chunked`, `watch`, `spare` | HTTP/1 over one connection |
 //! | `http2`, `sessions` | HTTP/2, if it is switched on |
 //! | `decode` | content encodings |
@@ -39,6 +40,7 @@ mod chunked;
 mod connect;
 mod decode;
 mod exchange;
+mod faults;
 mod generations;
 mod head;
 mod http2;

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use crate::{
     exchange::{Exchange, Progress, Received},
-    fetcher::{Begin, Fetcher, Trace},
+    fetcher::{Begin, Fetcher, Trace, is_doubtful},
+    head::Framing,
     pool::Connection,
     request::Request,
     response::Visit,
@@ -58,7 +59,7 @@ impl Fetcher {
         }
         let (sent, heads) = match line.sent.take() {
             Some(sent) => (sent, None),
-            None => match self.line_up(request, following) {
+            None => match self.line_up(request, following).await {
                 Some((sent, heads)) => (sent, Some(heads)),
                 None => return self.fetch(request).await,
             },
@@ -67,7 +68,7 @@ impl Fetcher {
     }
 
     /// A connection and the heads to send over it, one by one and as one.
-    fn line_up<'r>(
+    async fn line_up<'r>(
         &self,
         request: &Request<'_>,
         following: impl Iterator<Item = Request<'r>>,
@@ -78,7 +79,7 @@ impl Fetcher {
         if self.broken_lines.borrow_mut().get(origin).is_some() {
             return None;
         }
-        let connection = self.pool.take(origin)?;
+        let connection = self.pool.take(origin, &self.shared().faults).await?;
         if !connection.is_http11 {
             self.pool.put(connection);
             return None;
@@ -114,10 +115,16 @@ impl Fetcher {
         let begin = sent.begin;
         let outcome = self.exchange_in_line(&mut sent, heads.as_deref(), &mut trace.progress).await;
         line.lost = sent.heads.len();
+        if is_doubtful(&outcome) {
+            self.shared().faults.note(request.url.origin());
+        }
         match outcome {
+            Ok(received) if received.cut => self.fetch_alone(request, heads.is_some(), &trace, sent).await,
             Ok(mut received) => {
                 sent.connection.served += 1;
-                if received.reusable {
+                sent.connection.was_empty = received.facts.framing == Framing::None;
+                let origin = request.url.origin();
+                if received.reusable && !(sent.heads.len() == 0 && self.shared().faults.has(origin)) {
                     line.lost = 0;
                     if sent.heads.len() == 0 {
                         self.pool.put(sent.connection);
@@ -129,15 +136,20 @@ impl Fetcher {
                 self.conclude(Ok(received), head, begin, trace)
             }
             Err(failure) if is_lost(failure, heads.is_some()) => {
-                let was_stale = heads.is_some() && trace.progress.bytes_received == 0;
-                if !was_stale {
-                    self.broken_lines.borrow_mut().insert(request.url.origin().into(), ());
-                }
-                drop(sent);
-                self.fetch_with(request, Trace { resent: true, ..Trace::default() }).await
+                self.fetch_alone(request, heads.is_some(), &trace, sent).await
             }
             Err(failure) => self.conclude(Err(failure), head, begin, trace),
         }
+    }
+
+    /// Asks again for what may be missing because of the requests beside it.
+    async fn fetch_alone(&self, request: &Request<'_>, is_first: bool, trace: &Trace, sent: Sent) -> Visit {
+        let was_stale = is_first && trace.progress.bytes_received == 0;
+        if !was_stale {
+            self.broken_lines.borrow_mut().insert(request.url.origin().into(), ());
+        }
+        drop(sent);
+        self.fetch_with(request, Trace { resent: true, ..Trace::default() }).await
     }
 
     async fn exchange_in_line(

@@ -96,6 +96,10 @@ pub struct PoolLimits {
     pub idle_per_origin: usize,
     /// How long a connection is kept idle. 30 s.
     pub idle: Duration,
+    /// Before a server's connection is used again for the first time, it must have been silent this long: a server that
+    /// sends more than its answer is known for it then. 30 ms, once per server, and once more after an answer without a
+    /// body.
+    pub listen: Duration,
     /// Requests over one connection before it is closed, so that load balancers get to balance. 10,000.
     pub requests_per_connection: u32,
 }
@@ -106,6 +110,7 @@ impl Default for PoolLimits {
             connections: 512,
             idle_per_origin: 8,
             idle: Duration::from_secs(30),
+            listen: Duration::from_millis(30),
             requests_per_connection: 10_000,
         }
     }

@@ -18,10 +18,20 @@ use std::{
 use lycosa_types::HostKey;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, Sleep},
+    time::{Instant, Sleep, sleep},
 };
 
-use crate::{http2::Session, options::PoolLimits, sessions::Sessions, stream::Stream};
+use crate::{
+    faults::Faults,
+    generations::Generations,
+    http2::Session,
+    options::PoolLimits,
+    sessions::Sessions,
+    stream::{Silence, Stream},
+};
+
+/// Servers remembered for having been silent when they should.
+const SILENT_SERVERS: usize = 65_536;
 
 /// The right to have one connection open; given back when dropped.
 #[derive(Debug)]
@@ -49,6 +59,10 @@ pub(crate) struct Connection {
     pub served: u32,
     /// The server answered in HTTP/1.1: it should bear several requests at once.
     pub is_http11: bool,
+    /// The last answer was one that has no body.
+    pub was_empty: bool,
+    /// Its server was listened to, after answers with a body and after those without.
+    pub heard: [bool; 2],
     pub _slot: Slot,
 }
 
@@ -90,6 +104,8 @@ pub(crate) struct Pool {
     open: Arc<AtomicUsize>,
     waiting: Cell<usize>,
     shelf: RefCell<Shelf>,
+    /// Servers that were listened to and kept silent; whether after an answer without a body.
+    silent: RefCell<Generations<(HostKey, bool), ()>>,
     /// HTTP/2 connections, which are never taken out: their requests share them.
     pub sessions: Sessions,
 }
@@ -104,27 +120,68 @@ impl Pool {
             open,
             waiting: Cell::new(0),
             shelf: RefCell::default(),
+            silent: RefCell::new(Generations::new(SILENT_SERVERS)),
             sessions: Sessions::default(),
         }
     }
 
     /// An idle connection to this origin that still looks alive; the one used last, for it is the least likely to
-    /// have been given up by the server.
-    pub fn take(&self, origin: &str) -> Option<Connection> {
+    /// have been given up by the server. None to a server that sends what nobody asked for.
+    pub async fn take(&self, origin: &str, faults: &Faults) -> Option<Connection> {
+        loop {
+            let (mut connection, since) = self.take_idle(origin)?;
+            if faults.has(origin) {
+                continue;
+            }
+            let kind = usize::from(connection.was_empty);
+            let heard = connection.heard.get(kind).copied().unwrap_or_default();
+            if !heard {
+                self.listen(&connection, since).await;
+            }
+            match connection.stream.silence() {
+                Silence::Quiet if heard => return Some(connection),
+                Silence::Quiet => {
+                    let key = (HostKey::of(origin), connection.was_empty);
+                    self.silent.borrow_mut().insert(key, ());
+                    if let Some(heard) = connection.heard.get_mut(kind) {
+                        *heard = true;
+                    }
+                    return Some(connection);
+                }
+                Silence::Broken => faults.note(origin),
+                Silence::Over => {}
+            }
+        }
+    }
+
+    /// The connection to this origin that was used last, and since when it is idle.
+    fn take_idle(&self, origin: &str) -> Option<(Connection, Instant)> {
         let key = HostKey::of(origin);
         let shelf = &mut *self.shelf.borrow_mut();
         loop {
             let idle = shelf.by_origin.get_mut(&key)?;
             let at = idle.iter().rposition(|one| *one.connection.origin == *origin)?;
-            let Idle { sequence, mut connection } = idle.remove(at);
+            let Idle { sequence, connection } = idle.remove(at);
             if idle.is_empty() {
                 shelf.by_origin.remove(&key);
             }
-            let put_back = shelf.by_age.remove(&sequence).map(|(since, _)| since);
-            let is_fresh = put_back.is_some_and(|since| since.elapsed() < self.limits.idle);
-            if is_fresh && connection.stream.is_quiet() {
-                return Some(connection);
+            if let Some((since, _)) = shelf.by_age.remove(&sequence)
+                && since.elapsed() < self.limits.idle
+            {
+                return Some((connection, since));
             }
+        }
+    }
+
+    /// Lets a server have the time to send what it should not, unless it had it before.
+    async fn listen(&self, connection: &Connection, since: Instant) {
+        let key = (HostKey::of(&connection.origin), connection.was_empty);
+        if self.silent.borrow_mut().get(&key).is_some() {
+            return;
+        }
+        let left = self.limits.listen.saturating_sub(since.elapsed());
+        if !left.is_zero() {
+            sleep(left).await;
         }
     }
 

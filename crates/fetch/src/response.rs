@@ -175,6 +175,9 @@ pub struct Timing {
 pub struct Visit {
     /// Any response that could be received whole, whatever its status; see [`Response::failure`].
     pub result: Result<Response, Failure>,
+    /// What came of a response whose connection ended before it did, undecoded; the result is then
+    /// [`Failure::Truncated`].
+    pub partial: Option<Response>,
     /// The address that was connected to.
     pub ip: Option<IpAddr>,
     pub timing: Timing,

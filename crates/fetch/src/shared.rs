@@ -11,6 +11,7 @@ use std::{
 
 use crate::{
     dns::{Dns, DnsOptions},
+    faults::Faults,
     guard::NetGuard,
     overrides::Overrides,
     tls::{Tls, TlsOptions, TlsSetupError},
@@ -33,6 +34,7 @@ pub struct Shared {
     pub(crate) tls: Tls,
     pub(crate) http2: bool,
     pub(crate) open: Arc<AtomicUsize>,
+    pub(crate) faults: Faults,
 }
 
 impl Shared {
@@ -45,12 +47,18 @@ impl Shared {
             overrides: options.overrides,
             dns: Dns::new(options.dns),
             open: Arc::default(),
+            faults: Faults::default(),
         }))
     }
 
     /// Connections open now, over all fetchers.
     pub fn open_connections(&self) -> usize {
         self.open.load(Ordering::Relaxed)
+    }
+
+    /// Servers that left in doubt where a response ends. Each request to them gets a connection of its own.
+    pub fn doubtful_servers(&self) -> usize {
+        self.faults.count()
     }
 
     /// Host names that were seen to resolve to this address; some of them, where there are many.

@@ -2,15 +2,20 @@
 
 use std::{
     io,
+    mem::MaybeUninit,
     pin::Pin,
     task::{Context, Poll},
 };
 
+use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
 };
 use tokio_rustls::client::TlsStream;
+
+/// An idle TLS connection that has more to say than this is not worth listening to.
+const MOST_TLS_READS: usize = 16;
 
 #[derive(Debug)]
 pub(crate) enum Stream {
@@ -38,13 +43,64 @@ impl Stream {
         }
     }
 
-    /// Whether an idle stream can still be used, without asking the kernel unless it reported something: the other
-    /// side may not speak between requests, so anything readable is an end or an intrusion.
-    pub fn is_quiet(&mut self) -> bool {
-        let mut byte = [0_u8; 1];
-        let mut context = Context::from_waker(std::task::Waker::noop());
-        let mut buffer = ReadBuf::new(&mut byte);
-        Pin::new(self).poll_read(&mut context, &mut buffer).is_pending()
+    /// What an idle stream has to say right now: the system itself is asked, for the event loop may not have heard yet of
+    /// what came since it looked last.
+    pub fn silence(&mut self) -> Silence {
+        match self {
+            Self::Plain(stream) => match waiting(stream) {
+                Waiting::Nothing => Silence::Quiet,
+                Waiting::Bytes => Silence::Broken,
+                Waiting::End => Silence::Over,
+            },
+            Self::Tls(stream) => {
+                let (socket, session) = stream.get_mut();
+                for _ in 0..MOST_TLS_READS {
+                    match session.process_new_packets() {
+                        Ok(state) if state.plaintext_bytes_to_read() > 0 => return Silence::Broken,
+                        Ok(state) if state.peer_has_closed() => return Silence::Over,
+                        Ok(_) => {}
+                        Err(_) => return Silence::Over,
+                    }
+                    match waiting(socket) {
+                        Waiting::Nothing => return Silence::Quiet,
+                        Waiting::End => return Silence::Over,
+                        // Not all that TLS sends belongs to an answer: tickets for later sessions come at any time.
+                        Waiting::Bytes => match session.read_tls(&mut &*SockRef::from(&*socket)) {
+                            Ok(0) | Err(_) => return Silence::Over,
+                            Ok(_) => {}
+                        },
+                    }
+                }
+                Silence::Over
+            }
+        }
+    }
+}
+
+/// What a stream says on which no answer is awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Silence {
+    /// Nothing: it can be used.
+    Quiet,
+    /// The other side ended it.
+    Over,
+    /// Bytes that nobody asked for.
+    Broken,
+}
+
+enum Waiting {
+    Nothing,
+    Bytes,
+    End,
+}
+
+/// What the system holds for a socket, which it goes on holding.
+fn waiting(stream: &TcpStream) -> Waiting {
+    match SockRef::from(stream).peek(&mut [MaybeUninit::uninit()]) {
+        Ok(0) => Waiting::End,
+        Ok(_) => Waiting::Bytes,
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Waiting::Nothing,
+        Err(_) => Waiting::End,
     }
 }
 

@@ -66,6 +66,11 @@ pub fn text(report: &Report) -> String {
             format!("{} on topic, {rate:.0} % of those fetched", plural(totals.on_topic, "page", "pages")),
         );
     }
+    if run.doubtful_servers > 0 {
+        let servers = plural(run.doubtful_servers, "server", "servers");
+        let text = format!("{servers} left in doubt where a response ends: one request per connection there");
+        table.row("framing", text);
+    }
     out.push_str(&table.text(0));
     out.push('\n');
     out.push_str(&outcomes(totals));

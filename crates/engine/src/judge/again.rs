@@ -103,6 +103,8 @@ impl Judge {
                 let mut again = earlier.again(visit, judged.end.outcome.clone(), change);
                 if matches!(judged.end.outcome, Outcome::Failed(_)) {
                     again.keeps_copy = true;
+                    // Nor does a part of the page replace what is known of the whole.
+                    judged.end.visit = None;
                 }
                 judged.again = Some(Box::new(again));
                 judged

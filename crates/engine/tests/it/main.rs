@@ -5,6 +5,7 @@
 mod cluster;
 mod coverage;
 mod hostile;
+mod incomplete;
 mod indexing;
 mod kill;
 mod orders;

@@ -5,7 +5,9 @@
 
 mod decoding;
 mod dns;
+mod doubt;
 mod framing;
+mod incomplete;
 mod limits;
 mod line;
 mod network;
