@@ -2,6 +2,7 @@
 
 mod guesses;
 mod member;
+pub mod moved;
 mod opened;
 
 pub(crate) use member::own_archive;
@@ -330,6 +331,7 @@ impl Crawl {
         }
         drop(events_in);
         let (stop, totals) = desk.run(&events_out)?;
+        let (moved, moved_count) = moved::moved_seeds(&context.scope());
         // Its tables are freed by the last worker, while the archive is sealed.
         drop(context);
         for thread in threads {
@@ -379,6 +381,8 @@ impl Crawl {
             },
             cluster: exchange,
             left_out: left_out(&totals),
+            moved,
+            moved_count,
             totals,
         };
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();

@@ -67,8 +67,9 @@ impl JudgeContext {
     }
 
     /// Seeds came in that widen it.
-    pub fn set_scope(&self, scope: Scope) {
-        *self.scope.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(scope);
+    pub fn widen_scope(&self, seeds: &[CanonUrl]) {
+        let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut scope).add_seeds(seeds);
     }
 }
 
@@ -191,6 +192,7 @@ impl Judge {
                 return judged;
             }
         } else if response.is_success() {
+            self.context.scope().arrived(&entry.url);
             judged.end.outcome = Outcome::Fetched { status: response.status };
             if let Some(earlier) = earlier {
                 self.read_page(entry, id, response, false, &mut facts, &mut judged);
@@ -291,11 +293,20 @@ impl Judge {
         let target = response.redirect_target(&entry.url, &config.urls)?;
         judged.counts.links = 1;
         judged.outlinks.redirects = entry.redirects.saturating_add(1);
+        let scope = self.context.scope();
+        let seed = scope.seed_behind(&entry.url);
+        let accepted = match &seed {
+            Some(_) => scope.check_rules(&target, entry.depth),
+            None => scope.check(&target, entry.depth),
+        };
         if entry.redirects >= config.scope.max_redirects {
             judged.counts.too_deep = 1;
-        } else if let Err(rejection) = self.context.scope().check(&target, entry.depth) {
+        } else if let Err(rejection) = accepted {
             judged.counts.reject(&rejection);
         } else {
+            if let Some(seed) = seed {
+                scope.follow_seed(entry.url.key(), &seed, target.key());
+            }
             // A redirect leads where the link that led here was meant to lead.
             judged.outlinks.push(target.as_str(), target.key(), 1.0);
         }

@@ -6,6 +6,7 @@ use lycosa_types::UnixMs;
 use serde::{Deserialize, Serialize};
 
 use crate::bookkeeper::Stop;
+use crate::crawl::moved::MovedSeed;
 use crate::left_out::LeftOut;
 use crate::totals::Totals;
 
@@ -24,6 +25,11 @@ pub struct Report {
     /// What was left out over all runs, and by whose will.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// Seeds that redirect to another host, whose pages are in scope because of that: the first thousand by name, and all.
+    #[serde(default)]
+    pub moved: Vec<MovedSeed>,
+    #[serde(default)]
+    pub moved_count: u64,
     /// URLs still waiting.
     pub waiting: u64,
     pub hosts: u64,

@@ -83,7 +83,27 @@ pub fn why(store: &Store, config: &Config, raw: &str) -> Result<Why, WhyError> {
         }
         _ => explain_waiting(store, config, &url, &record)?,
     };
+    explain_move(store, config, &url, &mut why)?;
     Ok(why)
+}
+
+/// Names the seed whose redirect made a URL part of the crawl, or that this one is.
+fn explain_move(store: &Store, config: &Config, url: &CanonUrl, why: &mut Why) -> Result<(), WhyError> {
+    if let Some(one) = scope(store, config)?.moves().0.into_iter().find(|one| {
+        let to = CanonUrl::from_canonical(one.to.clone());
+        one.seed == url.as_str() || to.host() == url.host()
+    }) {
+        why.because.push_str(&format!("; the seed {} moved to {}: its pages are in scope", one.seed, one.to));
+    }
+    Ok(())
+}
+
+/// What belongs to the crawl, as far as its seeds and their redirects tell.
+fn scope(store: &Store, config: &Config) -> Result<Scope, WhyError> {
+    let seeds = crate::crawl::stored_seeds(store)?;
+    let scope = Scope::new(config.scope_options(), &seeds)?;
+    crate::crawl::moved::read_moved(store, config, &seeds, &scope)?;
+    Ok(scope)
 }
 
 fn explain_absence(store: &Store, config: &Config, url: &CanonUrl, why: &mut Why) -> Result<(), WhyError> {
@@ -91,9 +111,7 @@ fn explain_absence(store: &Store, config: &Config, url: &CanonUrl, why: &mut Why
         (why.state, why.because) = (state, because);
         return Ok(());
     }
-    let seeds = crate::crawl::stored_seeds(store)?;
-    let scope = Scope::new(config.scope_options(), &seeds)?;
-    match scope.check(url, 0) {
+    match scope(store, config)?.check(url, 0) {
         Err(rejection) => {
             why.state = "rejected";
             why.because = format!("not followed: {rejection}");

@@ -45,5 +45,5 @@ pub use order::{Order, Signals};
 pub use politeness::Politeness;
 pub use prints::{First, PrintTable};
 pub use revisit::{ChangeEstimate, Evidence, Policy, PolicyKind, PolicyOptions, Schedule, Sighting};
-pub use scope::{Rejection, Scope, ScopeKind, ScopeOptions};
+pub use scope::{Move, Rejection, Scope, ScopeKind, ScopeOptions};
 pub use store::{Changes, HostRecord, RulesRecord, Store, StoreError};

@@ -1,13 +1,20 @@
-//! Which URLs belong to the crawl. A pure decision: the same URL always gets the same answer, so that `why` can ask
-//! again about a URL that was never stored.
+//! Which URLs belong to the crawl. A decision by the URL and the seeds alone, so that `why` can ask again about a URL
+//! that was never stored. Seeds that redirect to another host widen it ([`moved`]).
+//!
+//! A `www.` before the host, and http or https, make no difference: sites move between them.
+
+mod moved;
 
 use std::fmt;
+use std::sync::Arc;
 
 use foldhash::HashSet;
-use lycosa_types::{CanonUrl, Reason};
+use lycosa_types::{CanonUrl, Reason, UrlKey};
 use regex::RegexSet;
 use serde::{Deserialize, Serialize};
 
+pub use self::moved::Move;
+use self::moved::Moved;
 use crate::trap::{Trap, TrapRules};
 
 /// How far from the seeds the crawl may go.
@@ -105,28 +112,65 @@ pub struct Scope {
     exclude: RegexSet,
     /// What [`ScopeKind`] compares: hosts, domains or prefixes of the seeds.
     anchors: HashSet<String>,
+    seeds: Arc<HashSet<UrlKey>>,
+    /// Where seeds have moved to; shared by all copies of the scope.
+    moved: Arc<Moved>,
 }
 
 impl Scope {
     pub fn new(options: ScopeOptions, seeds: &[CanonUrl]) -> Result<Self, PatternError> {
         let include = compile(&options.include)?;
         let exclude = compile(&options.exclude)?;
-        let mut scope = Self { options, include, exclude, anchors: HashSet::default() };
+        let mut scope = Self {
+            options,
+            include,
+            exclude,
+            anchors: HashSet::default(),
+            seeds: Arc::default(),
+            moved: Arc::default(),
+        };
         scope.add_seeds(seeds);
         Ok(scope)
     }
 
     /// Widens the scope to seeds that were submitted later.
     pub fn add_seeds(&mut self, seeds: &[CanonUrl]) {
-        for seed in seeds {
-            let anchor = match self.options.kind {
-                ScopeKind::Host => seed.host().to_owned(),
-                ScopeKind::Domain => seed.domain().to_owned(),
-                ScopeKind::Prefix => directory(seed).to_owned(),
-                ScopeKind::Any => continue,
-            };
-            self.anchors.insert(anchor);
+        let anchors: Vec<String> = seeds.iter().filter_map(|seed| self.anchor_of(seed)).collect();
+        self.anchors.extend(anchors);
+        Arc::make_mut(&mut self.seeds).extend(seeds.iter().map(CanonUrl::key));
+    }
+
+    /// What the scope compares, of a seed.
+    fn anchor_of(&self, seed: &CanonUrl) -> Option<String> {
+        match self.options.kind {
+            ScopeKind::Host => Some(without_www(seed.host()).to_owned()),
+            ScopeKind::Domain => Some(seed.domain().to_owned()),
+            ScopeKind::Prefix => Some(without_scheme(directory(seed)).to_owned()),
+            ScopeKind::Any => None,
         }
+    }
+
+    /// The seed that leads to this URL by redirects alone, if one does: the URL is a seed, or the target of one's redirect.
+    pub fn seed_behind(&self, url: &CanonUrl) -> Option<String> {
+        let key = url.key();
+        self.moved.seed_of(key).or_else(|| self.seeds.contains(&key).then(|| url.as_str().to_owned()))
+    }
+
+    /// `from`, to which `seed` led by redirects alone, redirects to `to`.
+    pub fn follow_seed(&self, from: UrlKey, seed: &str, to: UrlKey) {
+        self.moved.follow(from, seed, to);
+    }
+
+    /// A URL was fetched. If a seed's redirects led to it, it belongs to the scope as the seed does.
+    pub fn arrived(&self, url: &CanonUrl) {
+        if let Some(seed) = self.moved.seed_of(url.key()) {
+            self.moved.end(url, &seed, self.anchor_of(url));
+        }
+    }
+
+    /// Seeds that moved to another origin, the first of them by name; and how many they are.
+    pub fn moves(&self) -> (Vec<Move>, u64) {
+        self.moved.moves()
     }
 
     pub fn options(&self) -> &ScopeOptions {
@@ -135,15 +179,28 @@ impl Scope {
 
     /// Whether a URL found at `depth` links from a seed belongs to the crawl.
     pub fn check(&self, url: &CanonUrl, depth: u16) -> Result<(), Rejection> {
-        let inside = match self.options.kind {
-            ScopeKind::Host => self.anchors.contains(url.host()),
-            ScopeKind::Domain => self.anchors.contains(url.domain()),
-            ScopeKind::Prefix => self.anchors.iter().any(|prefix| url.as_str().starts_with(prefix.as_str())),
-            ScopeKind::Any => true,
-        };
-        if !inside {
+        if !self.is_inside(url, &self.anchors)
+            && !self.moved.has_anchor(|anchors| self.is_inside(url, anchors))
+        {
             return Err(Rejection::Scope(self.options.kind));
         }
+        self.check_rules(url, depth)
+    }
+
+    fn is_inside(&self, url: &CanonUrl, anchors: &HashSet<String>) -> bool {
+        match self.options.kind {
+            ScopeKind::Host => anchors.contains(without_www(url.host())),
+            ScopeKind::Domain => anchors.contains(url.domain()),
+            ScopeKind::Prefix => {
+                let url = without_scheme(url.as_str());
+                anchors.iter().any(|prefix| url.starts_with(prefix.as_str()))
+            }
+            ScopeKind::Any => true,
+        }
+    }
+
+    /// The same for the target of a seed's redirect, wherever it is.
+    pub fn check_rules(&self, url: &CanonUrl, depth: u16) -> Result<(), Rejection> {
         if depth > self.options.max_depth {
             return Err(Rejection::Depth { depth, limit: self.options.max_depth });
         }
@@ -164,6 +221,19 @@ fn directory(url: &CanonUrl) -> &str {
     let path_end = url.origin().len() + url.path().len();
     let upto = &url.as_str()[..path_end];
     &upto[..upto.rfind('/').map_or(path_end, |slash| slash + 1)]
+}
+
+/// The host, without a `www.` before it.
+fn without_www(host: &str) -> &str {
+    host.strip_prefix("www.").filter(|rest| rest.contains('.')).unwrap_or(host)
+}
+
+/// What follows the scheme, without a `www.` before it.
+fn without_scheme(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.strip_prefix("www.")
+        .filter(|rest| rest.split('/').next().is_some_and(|host| host.contains('.')))
+        .unwrap_or(rest)
 }
 
 fn compile(patterns: &[String]) -> Result<RegexSet, PatternError> {
@@ -211,8 +281,9 @@ mod tests {
         let cases = [
             ("http://www.example.org/docs/a", [true, true, true, true]),
             ("http://www.example.org/blog", [true, true, false, true]),
-            ("https://www.example.org/docs/a", [true, true, false, true]),
-            ("http://example.org/docs/a", [false, true, false, true]),
+            ("https://www.example.org/docs/a", [true, true, true, true]),
+            ("http://example.org/docs/a", [true, true, true, true]),
+            ("http://blog.example.org/docs/a", [false, true, false, true]),
             ("http://other.org/", [false, false, false, true]),
         ];
         let kinds = [ScopeKind::Host, ScopeKind::Domain, ScopeKind::Prefix, ScopeKind::Any];
@@ -220,6 +291,31 @@ mod tests {
             for (kind, accepted) in kinds.into_iter().zip(expected) {
                 assert_eq!(scope(kind, &[], &[]).check(&url(raw), 1).is_ok(), accepted, "{raw} {kind:?}");
             }
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_seeds_redirects_belongs_to_the_scope() {
+        for (kind, other_page) in
+            [(ScopeKind::Host, true), (ScopeKind::Domain, true), (ScopeKind::Prefix, false)]
+        {
+            let scope = scope(kind, &[], &["*private*"]);
+            let (seed, between) = (url("http://www.example.org/docs/index.html"), url("http://hop.test/x"));
+            let end = url("https://new.test/home/start.html");
+            let behind = scope.seed_behind(&seed).unwrap();
+            scope.follow_seed(seed.key(), &behind, between.key());
+            let behind = scope.seed_behind(&between).unwrap();
+            assert_eq!(behind, seed.as_str());
+            scope.follow_seed(between.key(), &behind, end.key());
+            assert!(scope.check(&end, 1).is_err(), "nothing was fetched there yet");
+            scope.clone().arrived(&end);
+            assert!(scope.check(&end, 1).is_ok() && scope.check(&seed, 1).is_ok());
+            assert!(scope.check(&url("https://new.test/home/next"), 1).is_ok());
+            assert_eq!(scope.check(&url("https://new.test/else"), 1).is_ok(), other_page);
+            assert!(scope.check(&between, 1).is_err(), "a host on the way is not the site");
+            assert!(scope.check(&url("https://new.test/home/private"), 1).is_err());
+            let (moves, count) = scope.moves();
+            assert_eq!((moves[0].to.as_str(), count), (end.as_str(), 1));
         }
     }
 

@@ -73,8 +73,31 @@ pub fn text(report: &Report) -> String {
     }
     out.push_str(&table.text(0));
     out.push('\n');
+    out.push_str(&moved(report));
     out.push_str(&outcomes(totals));
     out.push_str(&left_out(&report.left_out));
+    out
+}
+
+/// Moves named in a summary.
+const MAX_MOVES: usize = 5;
+
+/// Seeds that redirect to another host.
+fn moved(report: &Report) -> String {
+    let mut out = String::new();
+    for one in report.moved.iter().take(MAX_MOVES) {
+        out.push_str(&format!("{} moved to {}: its pages are in scope\n", one.seed, one.to));
+    }
+    let more = report.moved_count.saturating_sub(MAX_MOVES as u64);
+    if more > 0 {
+        out.push_str(&format!(
+            "{} moved too (report.json names them)\n",
+            plural(more, "more seed", "more seeds")
+        ));
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
     out
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lycosa_frontier::{Scope, StoreError};
+use lycosa_frontier::StoreError;
 
 use super::Bookkeeper;
 use crate::clock;
@@ -46,10 +46,7 @@ impl Bookkeeper {
         }
         let seeds = merged_seeds(&self.store, &mail.seeds)?;
         // What is within scope may depend on the seeds.
-        match Scope::new(self.context.config.scope_options(), &seeds) {
-            Ok(scope) => self.context.set_scope(scope),
-            Err(error) => tracing::error!(%error, "the scope cannot be widened"),
-        }
+        self.context.widen_scope(&mail.seeds);
         let now = clock::now();
         for seed in &mail.seeds {
             let found = Found { depth: 0, seed: true, relevance: 1.0 };

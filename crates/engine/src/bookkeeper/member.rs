@@ -10,7 +10,7 @@ use lycosa_cluster::{
     Allocation, Batch, CrawlSettings, Event as NodeEvent, Figures, Link, LinkMode, NodeHandle, PartitionLoad,
 };
 use lycosa_frontier::store::HostSlot;
-use lycosa_frontier::{PartitionCounts, Scope, StoreError};
+use lycosa_frontier::{PartitionCounts, StoreError};
 use lycosa_types::{CanonUrl, PartitionId, Partitioner, RegionId, UnixMs};
 use tokio::runtime::Handle;
 
@@ -327,10 +327,7 @@ impl Bookkeeper {
 
     /// The seeds of the crawl, as they are now: what is within scope may depend on them.
     pub(super) fn take_seeds(&self, seeds: &[CanonUrl]) {
-        match Scope::new(self.context.config.scope_options(), seeds) {
-            Ok(scope) => self.context.set_scope(scope),
-            Err(error) => tracing::error!(%error, "the scope cannot be widened"),
-        }
+        self.context.widen_scope(seeds);
     }
 
     /// Does what is due: opens what has come, lets go what is done with, sends what waits, tells where things stand.

@@ -36,6 +36,7 @@ impl Opened {
         let Self { layout, config, store, frontier, prospects, totals, committer } = self;
         let refresher = Refresher::open(&config.refresh, &store)?;
         let scope = Scope::new(config.scope_options(), seeds)?;
+        super::moved::read_moved(&store, &config, seeds, &scope)?;
         let prints = PrintTable::load(Arc::clone(&store), config.prints_bytes())?;
         let near = NearTable::load(&store, &config.judging, config.prints_bytes())?;
         Ok(Crawl {
