@@ -1,6 +1,8 @@
 //! A crawl: a directory is opened, threads are started, the bookkeeper runs, and a report is written.
 
 mod guesses;
+mod handle;
+mod making;
 mod member;
 pub mod moved;
 mod opened;
@@ -8,9 +10,8 @@ mod opened;
 pub(crate) use member::own_archive;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -33,15 +34,18 @@ use crate::committer::{CommitError, Committer};
 use crate::config::{Config, ConfigError, LimitConfig};
 use crate::indexing::{Followed, Follower, IndexingError};
 use crate::judge::JudgeContext;
-use crate::layout::{Layout, write_atomically};
+use crate::layout::{Layout, write_durably};
 use crate::left_out::left_out;
 use crate::prospects::{Found, Prospects};
 use crate::refresher::{KnownRates, Refresher};
 use crate::report::{ExchangeFigures, REPORT_VERSION, Report, RunFigures, process_figures, stop_word};
+use crate::seeds::{self, SeedFigures};
 use crate::shipping::{Shipping, ShippingError};
-use crate::totals::{Progress, Totals};
+use crate::totals::Totals;
 use crate::{clock, rules, worker};
 
+pub use handle::Handle;
+use making::Making;
 use opened::{Opened, open_writers};
 
 /// Marks in the state.
@@ -89,6 +93,10 @@ pub enum CrawlError {
         "regions (partitions.regions) are for clusters whose nodes share the work: add --nats URL, or leave them out"
     )]
     RegionsAlone,
+    #[error(
+        "the directory {0} was removed while the crawl wrote into it; what was crawled is lost, start the crawl anew"
+    )]
+    Gone(PathBuf),
     #[error("the crawl stopped because it could not save its work: {0}")]
     Commit(#[from] CommitError),
 }
@@ -120,28 +128,6 @@ pub struct Crawl {
     seat: Option<Seat>,
 }
 
-/// Watches and stops a running crawl, from any thread.
-#[derive(Clone, Debug)]
-pub struct Handle {
-    stop: Arc<AtomicBool>,
-    progress: Arc<Mutex<Progress>>,
-}
-
-impl Handle {
-    /// Asks the crawl to save and stop.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    pub fn is_stopping(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    pub fn progress(&self) -> Progress {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
 impl Crawl {
     /// Opens the crawl in `layout`, making it if there is none. `seeds` are added to those it has.
     pub fn open(layout: Layout, config: Config, seeds: &[CanonUrl]) -> Result<Self, CrawlError> {
@@ -168,6 +154,7 @@ impl Crawl {
         if store.mark(MARK_NODE)?.is_some() {
             return Err(CrawlError::IsANode(layout.root));
         }
+        let named: HashSet<UrlKey> = seeds.iter().map(CanonUrl::key).collect();
         let seeds = merged_seeds(&store, seeds)?;
         if seeds.is_empty() {
             return Err(CrawlError::NoSeeds);
@@ -191,8 +178,15 @@ impl Crawl {
             let (url, key) = (seed.as_str(), seed.key());
             let signals = prospects.signals(url, key, Found { depth: 0, seed: true, relevance: 1.0 });
             let found = Discovered { url, key, redirects: 0, found_on: None, signals };
-            if frontier.admit(found, now)? == Admission::Queued {
-                totals.accepted += 1;
+            match frontier.admit(found, now)? {
+                Admission::Queued => totals.accepted += 1,
+                // It is named once more, or all of them failed: the settings may suit it better now.
+                _ if refresh_before.is_none() && (named.contains(&key) || totals.pages == 0) => {
+                    if let Some((id, record)) = seeds::to_try_again(&store, &config, seed)? {
+                        frontier.try_again(id, record, now)?;
+                    }
+                }
+                _ => {}
             }
         }
         if !config.guesses {
@@ -330,7 +324,11 @@ impl Crawl {
             })?);
         }
         drop(events_in);
-        let (stop, totals) = desk.run(&events_out)?;
+        let ended = desk.run(&events_out);
+        if handle.is_lost() {
+            return Err(CrawlError::Gone(layout.root));
+        }
+        let (stop, totals) = ended?;
         let (moved, moved_count) = moved::moved_seeds(&context.scope());
         // Its tables are freed by the last worker, while the archive is sealed.
         drop(context);
@@ -357,6 +355,10 @@ impl Crawl {
         let pages = totals.pages - before.pages;
         let received_bytes = totals.received_bytes - before.received_bytes;
         let cpu_s = cpu_s - cpu_before;
+        let seeds = match (stop, &node) {
+            (Stop::Exhausted, None) => SeedFigures::look(&store, &config)?,
+            _ => SeedFigures::default(),
+        };
         let report = Report {
             version: REPORT_VERSION,
             lycosa: env!("CARGO_PKG_VERSION").to_owned(),
@@ -383,10 +385,11 @@ impl Crawl {
             left_out: left_out(&totals),
             moved,
             moved_count,
+            seeds,
             totals,
         };
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
-        write_atomically(&layout.report(), &text)
+        write_durably(&layout.report(), &text)
             .map_err(|source| CrawlError::Io { path: layout.report(), source })?;
         Ok(CrawlEnd { stop, report, index })
     }
@@ -396,13 +399,18 @@ fn open_store(layout: &Layout, config: &Config) -> Result<Arc<Store>, CrawlError
     let io = |path: PathBuf| move |source| CrawlError::Io { path, source };
     std::fs::create_dir_all(&layout.root).map_err(io(layout.root.clone()))?;
     std::fs::create_dir_all(layout.graph()).map_err(io(layout.graph()))?;
-    Ok(Arc::new(Store::open(&layout.state(), config.store_bytes())?))
+    let making = Making::begin(layout)?;
+    let store = Store::open(&layout.state(), config.store_bytes())?;
+    if let Some(making) = making {
+        making.end().map_err(io(layout.making()))?;
+    }
+    Ok(Arc::new(store))
 }
 
 fn write_config(layout: &Layout, config: &Config) -> Result<(), CrawlError> {
     // Limits are of a run, not of the crawl: going on later must not stop at once again.
     let kept = Config { limits: LimitConfig::default(), ..config.clone() };
-    write_atomically(&layout.config(), kept.to_documented_toml().as_bytes())
+    write_durably(&layout.config(), kept.to_documented_toml().as_bytes())
         .map_err(|source| CrawlError::Io { path: layout.config(), source })
 }
 

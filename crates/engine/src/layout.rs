@@ -1,5 +1,6 @@
 //! The files of a crawl directory.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// `DIR`: one crawl.
@@ -62,9 +63,19 @@ impl Layout {
         self.root.join("aside")
     }
 
+    /// There while the state is made for the first time.
+    pub fn making(&self) -> PathBuf {
+        self.root.join("making")
+    }
+
     /// Whether a crawl lives here.
     pub fn exists(&self) -> bool {
         self.state().is_dir()
+    }
+
+    /// Whether a crawl was begun here and ended before there was anything to go on with.
+    pub fn is_unfinished(&self) -> bool {
+        self.making().exists()
     }
 
     pub fn path(&self) -> &Path {
@@ -74,7 +85,25 @@ impl Layout {
 
 /// Writes a file so that readers see the old or the new content, never half of it.
 pub fn write_atomically(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    replace(path, content, false)
+}
+
+/// The same, and on disk when this returns.
+pub fn write_durably(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    replace(path, content, true)
+}
+
+fn replace(path: &Path, content: &[u8], durable: bool) -> std::io::Result<()> {
     let next = path.with_extension("next");
-    std::fs::write(&next, content)?;
+    // Made anew: what lies there may be left over, or lead elsewhere.
+    match std::fs::remove_file(&next) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&next)?;
+    file.write_all(content)?;
+    if durable {
+        file.sync_all()?;
+    }
     std::fs::rename(&next, path)
 }

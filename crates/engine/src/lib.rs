@@ -28,6 +28,7 @@
 //! | [`indexing`] | the full-text index, fed from commits or from the archive |
 //! | [`shipping`] | sealed segments on their way to the central archive |
 //! | [`left_out`] | what was left out, told apart by whose will that was |
+//! | [`seeds`] | what became of the seeds |
 //! | [`totals`], [`report`] | what a crawl did, in figures |
 //! | [`reader`] | a crawl directory, read |
 //! | [`why`] | what happened to one URL, and why |
@@ -51,6 +52,7 @@ pub mod reader;
 pub mod refresher;
 pub mod report;
 pub mod rules;
+pub mod seeds;
 pub mod shipping;
 pub mod totals;
 pub mod why;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::bookkeeper::Stop;
 use crate::crawl::moved::MovedSeed;
 use crate::left_out::LeftOut;
+use crate::seeds::SeedFigures;
 use crate::totals::Totals;
 
 /// The version of the report's fields.
@@ -37,6 +38,9 @@ pub struct Report {
     pub known: u64,
     /// Of the last run.
     pub run: RunFigures,
+    /// How the seeds ended, if nothing was left to fetch; empty otherwise and in a cluster.
+    #[serde(default)]
+    pub seeds: SeedFigures,
     /// Of the last run, if it was part of a cluster's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ExchangeFigures>,

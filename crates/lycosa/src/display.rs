@@ -7,6 +7,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lycosa_engine::Progress;
 
 use crate::figures::{byte_rate, count, duration, plural, rate};
+use crate::output::tell;
 
 /// How often a line is written where nobody can see a live display.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -55,7 +56,7 @@ impl Display {
             Self::Lines { last } => {
                 if last.elapsed() >= LINE_EVERY {
                     *last = Instant::now();
-                    eprintln!("{}; {}; {}", speed(progress), queue(progress), ends(progress));
+                    tell!("{}; {}; {}", speed(progress), queue(progress), ends(progress));
                 }
             }
             Self::Live { lines, .. } => {

@@ -9,6 +9,9 @@ use lycosa_engine::Config;
 use lycosa_fetch::{Fetcher, Request, RequestKind, Response, Shared, Visit};
 use lycosa_types::{CanonRules, CanonUrl};
 
+use crate::advice;
+use crate::usage::OrUsage;
+
 /// Largest file that a tool reads.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 /// Redirects followed from what was typed.
@@ -71,7 +74,7 @@ impl Downloader {
         config.fetch.allow_net.clone_from(&args.allow_net);
         config.fetch.resolve.clone_from(&args.resolve);
         config.agent.contact = args.contact.clone().unwrap_or_default();
-        let shared: Arc<Shared> = Shared::new(config.shared_options()?)?;
+        let shared: Arc<Shared> = Shared::new(config.shared_options().or_usage()?)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { runtime, fetcher: Fetcher::new(shared, config.fetch_options()) })
     }
@@ -89,10 +92,9 @@ impl Downloader {
             let visit = self.visit(&url, RequestKind::Page);
             let response = match visit.result {
                 Ok(response) => response,
-                Err(lycosa_types::Failure::PrivateAddress) => {
-                    bail!("{url} is in a private network; open it with --allow-net, for instance 127.0.0.0/8")
+                Err(failure) => {
+                    bail!("{url} could not be fetched: {}", advice::of_failure(failure, url.as_str()))
                 }
-                Err(failure) => bail!("{url} could not be fetched: {failure}"),
             };
             if !response.is_redirect() {
                 return Ok((url, response));

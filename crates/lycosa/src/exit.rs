@@ -6,6 +6,8 @@ use std::process::ExitCode;
 pub enum Exit {
     Done,
     Failed,
+    /// What was typed cannot be done.
+    Usage,
     /// Stopped by a limit or a signal, with everything saved.
     Stopped,
 }
@@ -15,6 +17,7 @@ impl From<Exit> for ExitCode {
         Self::from(match exit {
             Exit::Done => 0,
             Exit::Failed => 1,
+            Exit::Usage => 2,
             Exit::Stopped => 3,
         })
     }

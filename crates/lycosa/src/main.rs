@@ -8,30 +8,40 @@
 //! | [`link_graph`], [`plot`] | links and ranks of a crawl; line plots |
 //! | [`download`], [`lines`] | what the tools read: a page, lines of URLs |
 //! | [`nats`] | the way to a cluster |
+//! | [`foreign`], [`log`] | what pages and servers wrote, made harmless; the log |
 //! | [`summary`], [`table`], [`figures`] | what was done, for people |
-//! | [`output`], [`exit`] | standard output, exit codes |
+//! | [`advice`] | what to do about what failed |
+//! | [`output`], [`out_file`], [`usage`], [`exit`] | standard output, files, wrong usage, exit codes |
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod advice;
 mod command;
 mod display;
 mod document;
 mod download;
 mod exit;
 mod figures;
+mod foreign;
 mod known_url;
 mod lines;
 mod link_graph;
+mod log;
 mod nats;
 mod open_files;
+mod out_file;
 mod output;
 mod plot;
 mod signals;
 mod summary;
 mod table;
+mod usage;
 mod watch;
 
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
+use crate::output::tell;
 
 /// What one thread makes, another frees: pages are judged by workers and written by the committer.
 #[global_allocator]
@@ -102,9 +112,13 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
-    let cli = Cli::parse();
-    start_log(cli.verbose);
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return explain(&error),
+    };
+    log::start(cli.verbose);
     open_files::raise();
+    signals::outlive_file_limit();
     let result = match cli.command {
         Command::Crawl(args) => command::crawl::run(*args),
         Command::Refresh(args) => command::refresh::run(*args),
@@ -135,20 +149,19 @@ fn main() -> std::process::ExitCode {
         Ok(exit) => exit.into(),
         Err(error) if output::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            eprintln!("lycosa: {error:#}");
-            Exit::Failed.into()
+            tell!("lycosa: {error:#}");
+            if usage::is_wrong_usage(&error) { Exit::Usage } else { Exit::Failed }.into()
         }
     }
 }
 
-fn start_log(verbose: u8) {
-    let level = match verbose {
-        // The index library tells of merges that a newer commit overtook: nothing to act on.
-        0 => "warn,tantivy=error",
-        1 => "lycosa=info",
-        _ => "lycosa=debug",
-    };
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+/// Help and version, or what is wrong with the command line; what was typed may hold anything.
+fn explain(error: &clap::Error) -> std::process::ExitCode {
+    let plain = error.render().to_string();
+    if foreign::clean(&plain, foreign::Kind::Text) == plain {
+        let _ = error.print();
+    } else {
+        output::note(format_args!("{plain}"));
+    }
+    if error.use_stderr() { Exit::Usage } else { Exit::Done }.into()
 }

@@ -13,6 +13,9 @@ use lycosa_cluster::{
 use lycosa_engine::Config;
 use lycosa_engine::cluster::Briefing;
 use lycosa_types::CanonUrl;
+
+use crate::output::tell;
+use crate::usage::{OrUsage, wrong};
 use tokio::runtime::Runtime;
 
 /// Threads for the node: its beats must not wait for pages.
@@ -93,9 +96,9 @@ impl NatsArgs {
     /// Connects. Fails with what to type if no server is named.
     pub fn connect(&self) -> Result<Connection> {
         let Some(url) = &self.nats else {
-            bail!("no NATS server is named; add --nats nats://HOST:4222");
+            return Err(wrong("no NATS server is named; add --nats nats://HOST:4222"));
         };
-        let crawl = CrawlName::new(&self.name)?;
+        let crawl = CrawlName::new(&self.name).or_usage()?;
         let options = self.options(url)?;
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
@@ -146,9 +149,10 @@ impl Connection {
                 return Ok(found);
             }
             if !told {
-                eprintln!(
+                tell!(
                     "waiting for the crawl {} to be made; `lycosa crawl SEED --nats … --crawl {}` makes it",
-                    self.crawl, self.crawl
+                    self.crawl,
+                    self.crawl
                 );
                 told = true;
             }
@@ -184,7 +188,7 @@ pub fn patiently<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
         match attempt() {
             Err(error) if is_transient(&error) && started.elapsed() < PATIENCE => {
                 if !std::mem::replace(&mut told, true) {
-                    eprintln!("the NATS servers do not answer yet; waiting for them ({error})");
+                    tell!("the NATS servers do not answer yet; waiting for them ({error})");
                 }
                 std::thread::sleep(LOOK_AGAIN);
             }

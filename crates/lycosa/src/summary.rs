@@ -159,6 +159,7 @@ pub fn indexed(index: &Followed) -> String {
 /// Why the crawl stopped, in a sentence.
 pub fn headline(report: &Report) -> String {
     let why = match report.stopped_by.as_str() {
+        "exhausted" if report.seeds.all_failed() => "failed: no seed led to a page".to_owned(),
         "exhausted" => "done: nothing is left to fetch".to_owned(),
         "asked" => "stopped as asked; everything is saved".to_owned(),
         "max-pages" => "stopped at --max-pages; everything is saved".to_owned(),

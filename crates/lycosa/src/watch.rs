@@ -53,6 +53,10 @@ fn watch(handle: &Handle, layout: &Layout, loudness: Loudness, over: &AtomicBool
                 && let Err(error) = write_atomically(&layout.progress(), &text)
             {
                 tracing::debug!(%error, "progress.json could not be written");
+                if !layout.exists() {
+                    // Files that are open would take in more, for nobody.
+                    handle.lost();
+                }
             }
             written = Some(Instant::now());
         }

@@ -50,7 +50,7 @@ impl Opened {
             refresher,
             totals,
             committer,
-            handle: Handle { stop: Arc::default(), progress: Arc::default() },
+            handle: Handle::default(),
             events: channel(),
             seat: None,
         })

@@ -136,6 +136,16 @@ impl Frontier {
         self.enqueue(index, entry, now)
     }
 
+    /// Takes in a URL once more whose last visit failed, and gives its host another chance.
+    pub fn try_again(&mut self, id: UrlId, record: UrlRecord, now: UnixMs) -> Result<(), StoreError> {
+        let url = CanonUrl::from_canonical(record.url.clone());
+        let index = self.host_at(HostSlot { partition: id.partition, host: url.host_key() }, &url)?;
+        if let Some(host) = self.hosts.get_mut(index) {
+            host.failures_in_row = 0;
+        }
+        self.requeue(id, record, now)
+    }
+
     fn enqueue(&mut self, index: HostIndex, entry: Entry, now: UnixMs) -> Result<(), StoreError> {
         let hosts = self.hosts.len().max(1);
         let most = self.options.max_entries_in_memory;

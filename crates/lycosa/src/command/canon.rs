@@ -14,7 +14,8 @@ use serde::Serialize;
 use super::settings::ScopeArg;
 use crate::exit::Exit;
 use crate::lines::lines;
-use crate::output::stdout;
+use crate::output::{stdout, tell};
+use crate::usage::OrUsage;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -72,7 +73,7 @@ struct Canon<'a> {
 
 pub fn run(args: CanonArgs) -> Result<Exit> {
     let mut config = match &args.config {
-        Some(file) => Config::load(file)?,
+        Some(file) => Config::load(file).or_usage()?,
         None => Config::default(),
     };
     let scope = scope(&args, &mut config)?;
@@ -96,7 +97,7 @@ pub fn run(args: CanonArgs) -> Result<Exit> {
     }
     if args.urls.is_empty() {
         if std::io::stdin().is_terminal() {
-            eprintln!("reading URLs from the terminal, one per line; end with Ctrl-D");
+            tell!("reading URLs from the terminal, one per line; end with Ctrl-D");
         }
         for line in lines(std::io::stdin().lock()) {
             each(&line.context("standard input")?)?;

@@ -8,7 +8,8 @@ use clap::Args;
 use lycosa_engine::{CrawlReader, Layout};
 
 use crate::exit::Exit;
-use crate::output::stdout;
+use crate::foreign::Kind;
+use crate::output::stdout_of;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,7 +42,9 @@ pub fn run(args: CatArgs) -> Result<Exit> {
     let reader = CrawlReader::open(Layout::new(&args.data))?;
     let record = reader.find(&args.url)?;
     let page = reader.archived(&record)?;
-    let mut out = stdout();
+    // Into a file or another program a page goes as it is; a terminal would do what it says.
+    let is_bytes = !args.json && !std::io::stdout().is_terminal();
+    let mut out = stdout_of(if is_bytes { Kind::Bytes } else { Kind::Text });
     if args.json {
         let response = page.decode()?;
         let head = lycosa_archive::http_response(&page.own, &lycosa_archive::ReadLimits::default())?;

@@ -17,6 +17,7 @@ use lycosa_page::{ContentKind, WinnowConfig, WinnowHash};
 use crate::download::read_file;
 use crate::exit::Exit;
 use crate::output::stdout;
+use crate::usage::wrong;
 use reading::{Reading, kind_of_file};
 
 const EXAMPLES: &str = "\
@@ -106,7 +107,7 @@ pub fn run(args: CompareArgs) -> Result<Exit> {
 
 fn write_one(old: &str, new: &str, config: WinnowConfig, json: bool, out: &mut dyn Write) -> Result<()> {
     if old == "-" && new == "-" {
-        bail!("only one of the two can come from standard input; name a file for the other");
+        return Err(wrong("only one of the two can come from standard input; name a file for the other"));
     }
     let bodies = (read_file(old)?, read_file(new)?);
     write_bodies((old, &bodies.0), (new, &bodies.1), config, json, out)

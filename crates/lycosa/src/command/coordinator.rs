@@ -12,6 +12,7 @@ use lycosa_engine::Config;
 use super::node::{AllocationArg, LinksArg};
 use crate::exit::Exit;
 use crate::nats::{NatsArgs, node_id};
+use crate::signals::Asked;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,8 +58,7 @@ pub fn run(args: CoordinatorArgs) -> Result<Exit> {
     node.ends = !briefing.config.refresh.continuous;
     connection.runtime.block_on(async {
         let (handle, mut events) = start(connection.bus.clone(), node, Arc::new(MemoryState::default()));
-        let mut interrupt = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?;
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        let mut asked = Asked::listen()?;
         let exit = loop {
             tokio::select! {
                 event = events.recv() => match event {
@@ -66,8 +66,7 @@ pub fn run(args: CoordinatorArgs) -> Result<Exit> {
                     Some(_) => {}
                     None => break Exit::Failed,
                 },
-                _ = interrupt.recv() => break Exit::Stopped,
-                _ = terminate.recv() => break Exit::Stopped,
+                _ = asked.next() => break Exit::Stopped,
             }
         };
         handle.leave().await;

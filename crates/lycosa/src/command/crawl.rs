@@ -17,9 +17,10 @@ use super::{seeds, settings::SettingArgs, submit};
 use crate::display::Loudness;
 use crate::exit::Exit;
 use crate::nats::NatsArgs;
-use crate::output::stdout;
+use crate::output::{stdout, tell};
+use crate::usage::{OrUsage, wrong};
 use crate::watch::Watch;
-use crate::{signals, summary};
+use crate::{advice, signals, summary};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,9 +80,10 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
     if args.nats.nats.is_some() {
         return in_cluster(&args, layout, &config, &seeds);
     }
+    expect_room(&layout)?;
     if seeds.is_empty() && !layout.exists() {
         // Before anything is made on disk.
-        return Err(CrawlError::NoSeeds.into());
+        return Err(CrawlError::NoSeeds).or_usage();
     }
     warn(&config, &seeds);
     let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Normal };
@@ -93,20 +95,54 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
         writeln!(out, "{}", serde_json::to_string_pretty(&end.report)?)?;
     } else if !args.quiet {
         writeln!(out, "{}", summary::text(&end.report))?;
+        if !end.report.seeds.all_failed() && end.report.seeds.failed > 0 {
+            writeln!(out, "{}", advice::of_seeds(&end.report.seeds))?;
+        }
         if let Some(index) = &end.index {
             writeln!(out, "{}", summary::indexed(index))?;
         }
         write!(out, "{}", summary::next_commands(&layout, &end.report))?;
     }
     out.flush()?;
+    if end.report.seeds.all_failed() {
+        tell!("lycosa: {}", advice::of_seeds(&end.report.seeds).trim_end());
+        return Ok(Exit::Failed);
+    }
+    if end.index.is_some_and(|index| index.failure.is_some()) {
+        return Ok(Exit::Failed);
+    }
     Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
+}
+
+/// Refuses a directory with files that no crawl made: they would lie among those of the crawl.
+pub fn expect_room(layout: &Layout) -> Result<()> {
+    if layout.exists() || layout.is_unfinished() {
+        return Ok(());
+    }
+    let entries = match std::fs::read_dir(&layout.root) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).with_context(|| layout.root.display().to_string()),
+    };
+    for entry in entries {
+        let name = entry.with_context(|| layout.root.display().to_string())?.file_name();
+        // Settings may be laid there before.
+        if layout.root.join(&name) != layout.config() {
+            return Err(wrong(format!(
+                "{0} is not empty and holds no crawl ({1} is in it); name another directory with -d DIR, for instance {0}/crawl",
+                layout.root.display(),
+                name.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Makes a crawl in a cluster, unless it is there, gives it seeds, and takes part in it.
 fn in_cluster(args: &CrawlArgs, layout: Layout, config: &Config, seeds: &[CanonUrl]) -> Result<Exit> {
     if let Some(region) = args.part.region.as_ref().filter(|_| !config.partitions.regions.is_empty()) {
         // Before anything is made on the bus.
-        config.regions()?.named(region).context("--region")?;
+        config.regions()?.named(region).context("--region").or_usage()?;
     }
     let connection = args.nats.connect()?;
     let (settings, mut briefing) = connection.make(config, args.allocation.into(), args.links.into())?;
@@ -140,7 +176,7 @@ pub fn run_watched(crawl: Crawl, layout: Layout, loudness: Loudness) -> Result<C
     watch.finish();
     let end = end?;
     if let Some(failure) = end.index.as_ref().and_then(|index| index.failure.as_ref()) {
-        eprintln!("warning: the index fell behind: {failure}; `lycosa index` brings it up to date");
+        tell!("warning: the index fell behind: {failure}; `lycosa index` brings it up to date");
     }
     Ok(end)
 }
@@ -150,13 +186,13 @@ pub fn run_watched(crawl: Crawl, layout: Layout, loudness: Loudness) -> Result<C
 fn warn(config: &Config, seeds: &[CanonUrl]) {
     let overrides = Overrides::parse(config.fetch.resolve.iter().map(String::as_str)).unwrap_or_default();
     if config.agent.contact.is_empty() && seeds.iter().any(|seed| is_public(seed, &overrides)) {
-        eprintln!(
+        tell!(
             "warning: nobody can tell whose crawler this is; set --contact to a page or address where site owners reach you"
         );
     }
     let Politeness { per_host, delay_ms, ip_delay_ms, .. } = config.politeness;
     if per_host > 1 && ip_delay_ms > delay_ms {
-        eprintln!(
+        tell!(
             "warning: {per_host} requests at a time to a host come to little while its address is asked once in {ip_delay_ms} ms; \
              --ip-delay 0 lifts that, for a server of your own"
         );

@@ -11,7 +11,8 @@ use lycosa_cluster::depot::{Depot, Door, DoorOptions, Shelf};
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::output::stdout;
+use crate::output::{stdout, tell};
+use crate::signals::Asked;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,13 +70,11 @@ pub fn run(args: DepotArgs) -> Result<Exit> {
     runtime.block_on(async {
         let depot = Depot::open(args.listen, door, shelf).await.with_context(|| args.listen.to_string())?;
         let counts = depot.counts();
-        eprintln!("segments are taken in at https://{}/", depot.address()?);
-        let mut interrupt = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?;
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        tell!("segments are taken in at https://{}/", depot.address()?);
+        let mut asked = Asked::listen()?;
         tokio::select! {
             () = depot.run() => {}
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+            _ = asked.next() => {}
         }
         let count = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
         let (segments, bytes) = (count(&counts.segments), count(&counts.bytes));

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use lycosa_engine::{CrawlReader, Layout};
 use lycosa_page::WinnowConfig;
@@ -11,8 +11,9 @@ use lycosa_types::{Change, PastVisit};
 
 use super::compare::write_bodies;
 use crate::exit::Exit;
-use crate::figures::instant;
+use crate::figures::{instant, plural};
 use crate::output::stdout;
+use crate::usage::wrong;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,9 +64,10 @@ fn choose(visits: &[PastVisit], from: Option<usize>, to: Option<usize>) -> Resul
         visit.archived.is_some() && (visit.change == Change::First || visit.change.is_news())
     };
     let number = |typed: Option<usize>, before: usize| match typed {
-        Some(0) => bail!("visits are counted from 1"),
+        Some(0) => Err(wrong("visits are counted from 1")),
         Some(number) if number > visits.len() => {
-            bail!("there are {} visits; see lycosa history", visits.len())
+            let visits = plural(visits.len() as u64, "visit", "visits");
+            Err(wrong(format!("there is no visit {number} among {visits}; see lycosa history")))
         }
         Some(number) => Ok(number - 1),
         None => visits[..before].iter().rposition(is_copy).context(

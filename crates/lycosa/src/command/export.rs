@@ -4,8 +4,7 @@ mod markdown;
 mod pages;
 mod urls;
 
-use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -17,7 +16,10 @@ use lycosa_types::{Outcome, UrlRecord};
 
 use crate::exit::Exit;
 use crate::figures::{bytes, plural};
-use crate::output::stdout;
+use crate::foreign::{Cleaner, Kind};
+use crate::out_file::OutFile;
+use crate::output::{stdout, stdout_of, tell};
+use crate::usage::wrong;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,7 +72,7 @@ pub fn run(args: ExportArgs) -> Result<Exit> {
         (None, Format::Wacz) => Some(default_package(&args.data)),
         (Some(path), _) if path != Path::new("-") => Some(path.clone()),
         (_, Format::Wacz) => {
-            bail!("a wacz file cannot be written to standard output; name it with -o FILE.wacz")
+            return Err(wrong("a wacz file cannot be written to standard output; name it with -o FILE.wacz"));
         }
         (_, Format::Warc) if std::io::stdout().is_terminal() => {
             bail!("warc records are not for a terminal; name a file with -o FILE.warc.gz")
@@ -78,25 +80,39 @@ pub fn run(args: ExportArgs) -> Result<Exit> {
         _ => None,
     };
     let file = file.as_deref();
-    let (figure, unit) = match (args.format, file) {
+    let (written, unit) = match (args.format, file) {
         (Format::Wacz, path) => (write_wacz(&reader, path.unwrap_or(Path::new("crawl.wacz")))?, "pages"),
         (Format::Warc, _) => (write_warc(&reader, file)?, "bytes"),
-        (Format::Cdxj, _) => (write_to(file, |out| write_index(&reader, out))?, "lines"),
-        (Format::Jsonl, _) => (write_to(file, |out| pages::write(&reader, out))?, "pages"),
+        (Format::Cdxj, _) => (write_to(file, Kind::Bytes, |out| write_index(&reader, out))?, "lines"),
+        (Format::Jsonl, _) => (write_to(file, Kind::Text, |out| pages::write(&reader, out))?, "pages"),
         (Format::Markdown, Some(dir)) => (markdown::write_files(&reader, dir)?, "pages"),
-        (Format::Markdown, None) => (write_to(None, |out| markdown::write(&reader, out))?, "pages"),
-        (Format::Urls, _) => (write_to(file, |out| urls::write(&reader, out))?, "urls"),
+        (Format::Markdown, None) => {
+            (write_to(None, Kind::Markup, |out| markdown::write(&reader, out))?, "pages")
+        }
+        (Format::Urls, _) => (write_to(file, Kind::Text, |out| urls::write(&reader, out))?, "urls"),
     };
-    tell(&args, file, figure, unit)
+    say(&args, file, &written, unit)
+}
+
+/// What an export wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Pages, lines or bytes.
+    pub figure: u64,
+    /// Pages that could not be read back from the archive; each was named.
+    pub left_out: u64,
 }
 
 /// What was written, for people or programs; on standard output unless that carries the export itself.
-fn tell(args: &ExportArgs, file: Option<&Path>, figure: u64, unit: &str) -> Result<Exit> {
+fn say(args: &ExportArgs, file: Option<&Path>, written: &Written, unit: &str) -> Result<Exit> {
+    let Written { figure, left_out } = *written;
     let text = if args.json {
-        serde_json::json!({ "output": file.map(|path| path.display().to_string()), unit: figure }).to_string()
+        let output = file.map(|path| path.display().to_string());
+        serde_json::json!({ "output": output, unit: figure, "left_out": left_out }).to_string()
     } else {
         let figure = match unit {
             "bytes" => bytes(figure),
+            "urls" => plural(figure, "URL", "URLs"),
             _ => plural(figure, unit.trim_end_matches('s'), unit),
         };
         format!("{figure} written to {}", file.map(|path| path.display().to_string()).unwrap_or_default())
@@ -107,29 +123,43 @@ fn tell(args: &ExportArgs, file: Option<&Path>, figure: u64, unit: &str) -> Resu
             writeln!(out, "{text}")?;
             out.flush()?;
         }
-        None if args.json => eprintln!("{text}"),
+        None if args.json => tell!("{text}"),
         None => {}
+    }
+    if left_out > 0 {
+        tell!(
+            "lycosa: {} could not be read back from the archive and {} missing in what was written",
+            plural(left_out, "page", "pages"),
+            if left_out == 1 { "is" } else { "are" }
+        );
+        return Ok(Exit::Failed);
     }
     Ok(Exit::Done)
 }
 
-/// Opens the destination, has it filled and flushes it.
-fn write_to(file: Option<&Path>, fill: impl FnOnce(&mut dyn Write) -> Result<u64>) -> Result<u64> {
-    let mut out: Box<dyn Write> = match file {
-        Some(path) => {
-            let file = File::create(path).with_context(|| path.display().to_string())?;
-            Box::new(BufWriter::with_capacity(1 << 20, file))
-        }
-        None => Box::new(stdout()),
+/// Opens the destination, has it filled and completes it.
+fn write_to<T>(file: Option<&Path>, kind: Kind, fill: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+    let Some(path) = file else {
+        let mut out = stdout_of(kind);
+        let figure = fill(&mut out)?;
+        out.flush()?;
+        return Ok(figure);
     };
-    let figure = fill(&mut *out)?;
+    let mut file = OutFile::create(path)?;
+    let mut out = Cleaner::new(&mut file, kind, false);
+    let figure = fill(&mut out)?;
     out.flush()?;
+    file.finish()?;
     Ok(figure)
 }
 
-fn write_warc(reader: &CrawlReader, file: Option<&Path>) -> Result<u64> {
+fn write_warc(reader: &CrawlReader, file: Option<&Path>) -> Result<Written> {
     let compression = compression_for(file);
-    write_to(file, |mut out| Ok(export_warc(&reader.layout.archive(), compression, &mut out)?))
+    let left_out = pages::unreadable(reader)?;
+    let bytes = write_to(file, Kind::Bytes, |mut out| {
+        Ok(export_warc(&reader.layout.archive(), compression, &mut out)?)
+    })?;
+    Ok(Written { figure: bytes, left_out })
 }
 
 /// `docs/` becomes `docs.wacz`.
@@ -152,17 +182,19 @@ fn compression_for(path: Option<&Path>) -> Compression {
     }
 }
 
-fn write_index(reader: &CrawlReader, out: &mut dyn Write) -> Result<u64> {
+fn write_index(reader: &CrawlReader, out: &mut dyn Write) -> Result<Written> {
     let mut index = MergedIndex::open(&segments(&reader.layout.archive())?)?;
     let mut lines = 0;
     while let Some(line) = index.next_line()? {
         out.write_all(&line)?;
         lines += 1;
     }
-    Ok(lines)
+    Ok(Written { figure: lines, left_out: 0 })
 }
 
-fn write_wacz(reader: &CrawlReader, path: &Path) -> Result<u64> {
+fn write_wacz(reader: &CrawlReader, path: &Path) -> Result<Written> {
+    let file = OutFile::create(path)?;
+    let left_out = pages::unreadable(reader)?;
     let seeds = stored_seeds(&reader.store)?;
     let title = seeds.first().map_or_else(|| "a crawl".to_owned(), |seed| format!("Crawl of {seed}"));
     let info = PackageInfo {
@@ -189,10 +221,13 @@ fn write_wacz(reader: &CrawlReader, path: &Path) -> Result<u64> {
             }
         }
     });
-    let report = export_wacz(&reader.layout.archive(), path, &info, pages)?;
+    let report = export_wacz(&reader.layout.archive(), file.path(), &info, pages)?;
     match failure {
         Some(error) => Err(error).context("the package is not complete"),
-        None => Ok(report.pages),
+        None => {
+            file.finish()?;
+            Ok(Written { figure: report.pages, left_out })
+        }
     }
 }
 

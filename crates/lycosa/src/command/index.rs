@@ -14,7 +14,7 @@ use lycosa_types::Digest;
 
 use crate::exit::Exit;
 use crate::figures::{byte_rate, bytes, count, duration, rate};
-use crate::output::stdout;
+use crate::output::{passing, stdout, tell};
 use crate::table::Table;
 
 const EXAMPLES: &str = "\
@@ -51,14 +51,14 @@ pub fn run(args: IndexArgs) -> Result<Exit> {
     let importance = ranks.as_ref().map(|ranks| Importance { id: number_of(ranks), rank_of: &rank_of });
     let walked = bring_up_to_date(&reader, &mut indexer, importance, &mut |pages| {
         if !is_quiet {
-            eprint!("\r{} pages", count(pages));
+            passing(&format!("{} pages", count(pages)));
         }
     })?;
     if !is_quiet {
-        eprint!("\r");
+        passing("");
     }
     for (url, problem) in &walked.unreadable {
-        eprintln!("left out {url}: {problem}");
+        tell!("left out {url}: {problem}");
     }
     let pages = indexer.versions()?.count();
     let fed = indexer.finish()?;

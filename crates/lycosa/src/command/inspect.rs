@@ -16,7 +16,8 @@ use crate::document::{Document, DocumentReader, Link};
 use crate::download::{Downloader, NetArgs, is_url, literal_rules, read_file};
 use crate::exit::Exit;
 use crate::figures::{bytes, clip, count, plural};
-use crate::output::stdout;
+use crate::foreign::{Kind, quoted};
+use crate::output::stdout_of;
 use crate::table::Table;
 use judgement::{Judgement, picture_of};
 
@@ -97,7 +98,7 @@ pub fn run(args: InspectArgs) -> Result<Exit> {
     } else {
         read_file(&args.source)?
     };
-    let mut out = stdout();
+    let mut out = stdout_of(if args.markdown { Kind::Markup } else { Kind::Text });
     let config = WinnowConfig::default();
     let mut reading = Reading::new(config);
     let kind = sniff(content_type.as_deref(), &body);
@@ -208,7 +209,7 @@ fn link_line(link: &Link<'_>, width: usize) -> String {
     let mut line =
         format!("v{} p{} d{distance} {:<10} {}", link.visibility, link.position, link.kind, clip(url, width));
     if !link.anchor.is_empty() {
-        line.push_str(&format!(" {:?}", clip(link.anchor, width)));
+        line.push_str(&format!(" {}", quoted(&clip(link.anchor, width))));
     }
     if !link.rel.is_empty() {
         line.push_str(&format!(" rel={}", link.rel.join(",")));

@@ -16,7 +16,7 @@ use super::settings::SettingArgs;
 use crate::display::Loudness;
 use crate::exit::Exit;
 use crate::nats::{Connection, NatsArgs, node_id};
-use crate::output::stdout;
+use crate::output::{stdout, tell};
 use crate::summary;
 
 /// How soon a node that only answers notices that it is to stop.
@@ -121,9 +121,9 @@ pub struct NodeArgs {
 }
 
 pub fn run(args: NodeArgs) -> Result<Exit> {
+    let layout = Layout::new(&args.data);
     let connection = args.nats.connect()?;
     let (settings, briefing) = connection.wait()?;
-    let layout = Layout::new(&args.data);
     let mut config = briefing.config.clone();
     // A node that starts again stands where it stood.
     if let Ok(kept) = Config::load(&layout.config()) {
@@ -188,10 +188,13 @@ pub fn take_part(
     }
     out.flush()?;
     if part.serve && answering.is_some() && !handle.is_stopping() {
-        eprintln!("the crawl is over; {name} answers searches until Ctrl-C");
+        tell!("the crawl is over; {name} answers searches until Ctrl-C");
         while !handle.is_stopping() {
             std::thread::sleep(LOOK_AGAIN);
         }
+    }
+    if end.index.is_some_and(|index| index.failure.is_some()) {
+        return Ok(Exit::Failed);
     }
     Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
 }

@@ -5,7 +5,7 @@ mod curve;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use lycosa_engine::{CrawlReader, Layout};
 use lycosa_graph::{RankOptions, Ranks, Weighting};
@@ -14,8 +14,10 @@ use serde::Serialize;
 use super::place::DEFAULT_DIR;
 use crate::exit::Exit;
 use crate::figures::{clip, count};
+use crate::foreign::quoted;
 use crate::link_graph::LinkGraph;
 use crate::output::stdout;
+use crate::usage::wrong;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -112,7 +114,7 @@ pub fn run(args: RankArgs) -> Result<Exit> {
         return curve::run(&dirs, &args);
     }
     let [dir] = dirs.as_slice() else {
-        bail!("several crawls are compared with --curve; rank them one by one otherwise");
+        return Err(wrong("several crawls are compared with --curve; rank them one by one otherwise"));
     };
     let graph = LinkGraph::open(CrawlReader::open(Layout::new(dir))?)?;
     let ranks = graph.ranks(&args.options())?;
@@ -172,10 +174,10 @@ fn text(answer: &Answer) -> String {
     for page in &answer.top {
         let linked = count(u64::from(page.in_links));
         out.push_str(&format!(
-            "{:>8.2}  {linked:>11}  {}  {:?}\n",
+            "{:>8.2}  {linked:>11}  {}  {}\n",
             page.rank,
             page.url,
-            clip(&page.title, 40)
+            quoted(&clip(&page.title, 40))
         ));
     }
     out

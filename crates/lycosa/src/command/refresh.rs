@@ -64,5 +64,8 @@ pub fn run(args: RefreshArgs) -> Result<Exit> {
         write!(out, "{}", summary::refresh_text(&end.report))?;
     }
     out.flush()?;
+    if end.index.is_some_and(|index| index.failure.is_some()) {
+        return Ok(Exit::Failed);
+    }
     Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
 }

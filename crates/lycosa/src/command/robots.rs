@@ -8,6 +8,7 @@ use lycosa_fetch::{RequestKind, Robots, RobotsFetch, RobotsPolicy, RobotsStep};
 use lycosa_types::CanonUrl;
 use serde::Serialize;
 
+use crate::advice;
 use crate::download::{Downloader, NetArgs, is_url, literal_rules, read_file};
 use crate::exit::Exit;
 use crate::lines::lines;
@@ -105,7 +106,8 @@ fn load(args: &RobotsArgs) -> Result<(RobotsPolicy, Option<CanonUrl>)> {
     for redirects in 0.. {
         let visit = downloader.visit(&url, RequestKind::Robots);
         if let Err(lycosa_types::Failure::PrivateAddress) = visit.result {
-            bail!("{url} is in a private network; open it with --allow-net, for instance 127.0.0.0/8");
+            let advice = advice::of_failure(lycosa_types::Failure::PrivateAddress, url.as_str());
+            bail!("{url} could not be fetched: {advice}");
         }
         let fetch = RobotsFetch { url: &url, result: &visit.result, redirects, unreachable_for_ms: 0 };
         match RobotsPolicy::from_fetch(fetch, &args.agent) {

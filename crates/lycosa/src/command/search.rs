@@ -2,11 +2,11 @@
 
 pub mod cluster;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 use lycosa_search::evaluate::Explanation;
 use lycosa_search::searcher::MAX_LIMIT;
@@ -17,8 +17,10 @@ use lycosa_search::{
 use super::settings::parse_time;
 use crate::exit::Exit;
 use crate::figures::{clip, count, instant, plural};
+use crate::foreign::{BOLD, Kind, PLAIN};
 use crate::nats::NatsArgs;
-use crate::output::stdout;
+use crate::output::{stdout_of, tell};
+use crate::usage::wrong;
 
 /// Other addresses that are listed for people.
 const SHOWN_ALSO_AT: usize = 3;
@@ -96,7 +98,7 @@ pub struct SearchArgs {
 
 pub fn run(args: SearchArgs) -> Result<Exit> {
     if args.limit > MAX_LIMIT {
-        bail!("--limit takes at most {MAX_LIMIT}; page through more with --offset");
+        return Err(wrong(format!("--limit takes at most {MAX_LIMIT}; page through more with --offset")));
     }
     if args.serve {
         return cluster::serve(&args);
@@ -124,14 +126,14 @@ pub fn run(args: SearchArgs) -> Result<Exit> {
     if let Err(error) = lycosa_search::parse(&query) {
         return Err(pointed(error, &query));
     }
-    let mut out = stdout();
+    let mut out = stdout_of(if args.html { Kind::Markup } else { Kind::Text });
     if args.nats.nats.is_some() {
         let joint = cluster::ask(&args.nats, &request, args.timeout)?;
         if args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&joint)?)?;
         } else if args.html {
             out.write_all(joint.answer.html().as_bytes())?;
-            eprintln!("{}", cluster::who_answered(&joint));
+            tell!("{}", cluster::who_answered(&joint));
         } else {
             write_answer(&joint.answer, &args, &mut out)?;
             writeln!(out, "{}", one_line_each(&cluster::who_answered(&joint)))?;
@@ -164,7 +166,7 @@ fn pointed(error: QueryError, query: &str) -> anyhow::Error {
 
 fn suggest(index: &SearchIndex, typed: &str, args: &SearchArgs) -> Result<Exit> {
     let suggestions = index.suggest(typed, args.limit)?;
-    let mut out = stdout();
+    let mut out = stdout_of(Kind::Text);
     if args.json {
         writeln!(out, "{:#}", serde_json::json!({ "typed": typed, "suggestions": suggestions }))?;
     } else {
@@ -177,7 +179,7 @@ fn suggest(index: &SearchIndex, typed: &str, args: &SearchArgs) -> Result<Exit> 
 }
 
 fn write_answer(answer: &Answer, args: &SearchArgs, out: &mut dyn Write) -> Result<()> {
-    let (open, close) = if std::io::stdout().is_terminal() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+    let (open, close) = (BOLD, PLAIN);
     if let Some(better) = &answer.did_you_mean {
         writeln!(out, "Did you mean: {}\n", one_line(better))?;
     }

@@ -14,19 +14,19 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::figures::{count, plural};
 use crate::link_graph::LinkGraph;
-use crate::output::stdout;
+use crate::output::{stdout, tell};
 
 const EXAMPLES: &str = "\
 Examples:
-  lycosa seeds --from docs -n 100 | lycosa crawl - -d docs-again
-  lycosa seeds --from docs --per-host 3 --json | jq -r .url";
+  lycosa seeds -d docs -n 100 | lycosa crawl - -d docs-again
+  lycosa seeds -d docs --per-host 3 --json | jq -r .url";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SeedsArgs {
     /// The directory of the earlier crawl
-    #[arg(long, value_name = "DIR", default_value = super::place::DEFAULT_DIR)]
-    from: PathBuf,
+    #[arg(short, long, visible_alias = "from", value_name = "DIR", default_value = super::place::DEFAULT_DIR)]
+    data: PathBuf,
     /// Choose at most so many seeds [default: no limit]
     #[arg(short, value_name = "N")]
     n: Option<usize>,
@@ -46,7 +46,7 @@ struct SeedLine<'a> {
 }
 
 pub fn run(args: SeedsArgs) -> Result<Exit> {
-    let graph = LinkGraph::open(CrawlReader::open(Layout::new(args.from))?)?;
+    let graph = LinkGraph::open(CrawlReader::open(Layout::new(args.data))?)?;
     let ranks = graph.ranks(&RankOptions::default())?;
     let mut numbers: Vec<(u64, u32)> = graph.index.ids()?.into_iter().zip(0..).collect();
     numbers.sort_unstable();
@@ -80,7 +80,7 @@ pub fn run(args: SeedsArgs) -> Result<Exit> {
     }
     out.flush()?;
     let share = if pages == 0 { 0.0 } else { set.reached as f64 / pages as f64 * 100.0 };
-    eprintln!(
+    tell!(
         "{}; links lead from them to {} of {} pages ({share:.1} %)",
         plural(set.seeds.len() as u64, "seed", "seeds"),
         count(set.reached as u64),

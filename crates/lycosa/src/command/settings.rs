@@ -9,6 +9,7 @@ use lycosa_engine::{Config, Layout};
 use lycosa_frontier::{Order, ScopeKind};
 
 use super::topic;
+use crate::usage::OrUsage;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ScopeArg {
@@ -158,7 +159,7 @@ impl SettingArgs {
     /// The settings in force: those the crawl has, else the file's, else the defaults; then what was typed.
     pub fn resolve(&self, layout: &Layout) -> Result<Config> {
         let config = match (&self.config, layout.config().exists()) {
-            (Some(file), _) => Config::load(file)?,
+            (Some(file), _) => Config::load(file).or_usage()?,
             (None, true) => Config::load(&layout.config())?,
             (None, false) => Config::default(),
         };
@@ -170,9 +171,9 @@ impl SettingArgs {
         self.apply(&mut config);
         self.focus(&mut config)?;
         for assignment in &self.set {
-            config = assign(&config, assignment)?;
+            config = assign(&config, assignment).or_usage()?;
         }
-        config.check()?;
+        config.check().or_usage()?;
         Ok(config)
     }
 

@@ -14,6 +14,7 @@ use super::seeds;
 use crate::exit::Exit;
 use crate::figures::plural;
 use crate::nats::{Connection, NatsArgs, node_id, patiently};
+use crate::output::tell;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +64,7 @@ pub fn run(args: SubmitArgs) -> Result<Exit> {
             bail!("there is no URL in what was given");
         }
         to_cluster(&connection, &settings, &briefing.config, &seeds)?;
-        eprintln!("{} submitted", plural(seeds.len() as u64, "seed", "seeds"));
+        tell!("{} submitted", plural(seeds.len() as u64, "seed", "seeds"));
         return Ok(Exit::Done);
     }
     let layout = Layout::new(&args.data);
@@ -76,6 +77,6 @@ pub fn run(args: SubmitArgs) -> Result<Exit> {
         bail!("there is no URL in what was given");
     }
     inbox::submit(&layout.inbox(), &seeds).with_context(|| layout.inbox().display().to_string())?;
-    eprintln!("{} submitted", plural(seeds.len() as u64, "seed", "seeds"));
+    tell!("{} submitted", plural(seeds.len() as u64, "seed", "seeds"));
     Ok(Exit::Done)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use lycosa_engine::why::WhyError;
 use lycosa_engine::{CrawlReader, Layout, Why, why};
 use lycosa_frontier::Rejection;
 use lycosa_types::UrlRecord;
@@ -81,7 +82,8 @@ pub fn run(args: WhyArgs) -> Result<Exit> {
                 }
             }
             (Err(error), json) => {
-                exit = Exit::Failed;
+                let is_typed = matches!(error, WhyError::Url(_));
+                exit = if is_typed { Exit::Usage } else { Exit::Failed };
                 if json {
                     let answer = serde_json::json!({ "url": raw, "error": error.to_string() });
                     writeln!(out, "{answer}")?;

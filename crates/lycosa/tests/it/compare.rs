@@ -197,7 +197,7 @@ fn wrong_usage_is_told() {
     ] {
         lycosa(args).expect_code(2);
     }
-    lycosa(&["compare", "-", "-"]).expect_code(1);
+    lycosa(&["compare", "-", "-"]).expect_code(2);
     assert!(lycosa(&["compare", "no-such.html", "-"]).expect_code(1).err.contains("no-such.html"));
     let help = lycosa(&["compare", "--help"]).expect_code(0).out;
     assert!(help.contains("Examples:\n  lycosa compare") && help.contains("--json"), "{help}");

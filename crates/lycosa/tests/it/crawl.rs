@@ -39,7 +39,7 @@ fn a_clean_web_is_fetched_whole_and_can_be_asked_about() {
 
     let seed = site.seed();
     let run =
-        lycosa(&["why", &seed, "http://elsewhere.sim/", "nonsense", "-d", &data, "--json"]).expect_code(1);
+        lycosa(&["why", &seed, "http://elsewhere.sim/", "nonsense", "-d", &data, "--json"]).expect_code(2);
     let answers = run.json_lines();
     assert_eq!(
         (&answers[0]["state"], &answers[0]["because"]),
@@ -119,7 +119,7 @@ fn exports_agree_with_each_other_and_with_cat() {
     let told = lycosa(&["export", "-d", &data, "-f", "wacz", "-o", path, "--json"]).expect_code(0).json();
     assert_eq!(told["output"], path);
     assert!(told["pages"].as_u64() > Some(500));
-    lycosa(&["export", "-d", &data, "-f", "wacz", "-o", "-"]).expect_code(1);
+    lycosa(&["export", "-d", &data, "-f", "wacz", "-o", "-"]).expect_code(2);
     let package = std::fs::read(package).unwrap();
     assert!(package.starts_with(b"PK"));
     for name in

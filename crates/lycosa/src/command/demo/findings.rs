@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::command::why::Answer;
 use crate::figures::{clip, count};
+use crate::foreign::quoted;
 use crate::table::{Table, figures};
 
 const MOST_LINKED: usize = 5;
@@ -116,7 +117,7 @@ pub fn text(findings: &Findings, layout: &Layout) -> String {
     let rows: Vec<(String, String)> = findings
         .most_linked
         .iter()
-        .map(|page| (count(page.linked_from), format!("{}  {:?}", page.url, clip(&page.title, 40))))
+        .map(|page| (count(page.linked_from), format!("{}  {}", page.url, quoted(&clip(&page.title, 40)))))
         .collect();
     out.push_str(&figures(rows.iter().map(|(figure, name)| (figure.clone(), name.as_str())), 2));
     out.push_str("\nwhy, for one URL of each kind\n");

@@ -12,15 +12,18 @@ use lycosa_engine::CrawlReader;
 use lycosa_page::{ContentKind, WinnowConfig, sniff};
 use lycosa_types::{UrlId, UrlRecord};
 
+use super::Written;
 use super::pages::each_page;
 use crate::command::compare::reading::Reading;
 use crate::figures::instant;
+use crate::foreign::{Kind, clean};
+use crate::out_file::OutFile;
 
 /// Bytes of a file's name that come from the address: with the number and the ending, every file system takes it.
 const MAX_NAME_BYTES: usize = 120;
 
 /// Writes all pages after one another.
-pub fn write(reader: &CrawlReader, out: &mut dyn Write) -> Result<u64> {
+pub fn write(reader: &CrawlReader, out: &mut dyn Write) -> Result<Written> {
     let mut reading = Reading::new(WinnowConfig::default());
     each_page(reader, |_, record, payload, content_type| {
         let Some(page) = page(&mut reading, record, payload, content_type) else { return Ok(false) };
@@ -31,14 +34,16 @@ pub fn write(reader: &CrawlReader, out: &mut dyn Write) -> Result<u64> {
 }
 
 /// Writes each page into a file in `dir`, which is made if it is missing.
-pub fn write_files(reader: &CrawlReader, dir: &Path) -> Result<u64> {
+pub fn write_files(reader: &CrawlReader, dir: &Path) -> Result<Written> {
     std::fs::create_dir_all(dir)
         .with_context(|| format!("{}: markdown goes into a directory, a file per page", dir.display()))?;
     let mut reading = Reading::new(WinnowConfig::default());
     each_page(reader, |id, record, payload, content_type| {
         let Some(page) = page(&mut reading, record, payload, content_type) else { return Ok(false) };
         let path = dir.join(file_name(&record.url, id));
-        std::fs::write(&path, page).with_context(|| path.display().to_string())?;
+        let mut file = OutFile::create(&path)?;
+        file.write_all(clean(&page, Kind::Markup).as_bytes())?;
+        file.finish_quickly()?;
         Ok(true)
     })
 }
@@ -69,7 +74,8 @@ fn page(
     ] {
         if let Some(value) = value {
             // Writing to a string does not fail.
-            let _ = writeln!(text, "{name}: {}", serde_json::Value::from(value));
+            let value = serde_json::Value::from(value).to_string();
+            let _ = writeln!(text, "{name}: {}", clean(&value, Kind::Text));
         }
     }
     text.push_str("---\n\n");

@@ -8,9 +8,11 @@ use lycosa_page::{Content, ContentKind, WinnowConfig, sniff};
 use lycosa_types::{CanonUrl, Outcome, UrlId, UrlRecord};
 use serde::Serialize;
 
+use super::Written;
 use crate::command::compare::reading::Reading;
 use crate::document::{Document, DocumentReader, HeadingLine, Link};
 use crate::figures::instant;
+use crate::output::tell;
 
 /// Pages that are sorted by their place in the archive before they are read, so that it is read forwards.
 const SORTED_AT_ONCE: usize = 1 << 18;
@@ -46,7 +48,7 @@ struct Line<'a> {
 }
 
 /// Writes every fetched page that the archive holds and returns how many there are.
-pub fn write(reader: &CrawlReader, out: &mut dyn Write) -> Result<u64> {
+pub fn write(reader: &CrawlReader, out: &mut dyn Write) -> Result<Written> {
     let mut documents = DocumentReader::new(reader.config.urls.clone());
     let mut reading = Reading::new(WinnowConfig::default());
     each_page(reader, |_, record, payload, content_type| {
@@ -101,16 +103,29 @@ type Place = (u32, u64, UrlId);
 /// were. A page that cannot be read back is named on standard error and left out.
 pub fn each_page(
     reader: &CrawlReader,
+    take: impl FnMut(UrlId, &UrlRecord, &[u8], Option<&str>) -> Result<bool>,
+) -> Result<Written> {
+    each(reader, |outcome| matches!(outcome, Outcome::Fetched { .. }), take)
+}
+
+/// Reads everything that the archive should hold of known URLs, names what cannot be read and counts it.
+pub fn unreadable(reader: &CrawlReader) -> Result<u64> {
+    Ok(each(reader, |_| true, |_, _, _, _| Ok(true))?.left_out)
+}
+
+fn each(
+    reader: &CrawlReader,
+    wanted: impl Fn(&Outcome) -> bool,
     mut take: impl FnMut(UrlId, &UrlRecord, &[u8], Option<&str>) -> Result<bool>,
-) -> Result<u64> {
+) -> Result<Written> {
     let mut records = reader.store.urls();
     let mut places: Vec<Place> = Vec::new();
-    let mut taken = 0;
+    let mut written = Written::default();
     loop {
         let next = records.next().transpose()?;
         let is_end = next.is_none();
         if let Some((id, record)) = next
-            && matches!(record.outcome, Some(Outcome::Fetched { .. }))
+            && record.outcome.as_ref().is_some_and(&wanted)
             && let Some(span) = record.visit.and_then(|facts| facts.archived)
         {
             places.push((span.segment, span.offset, id));
@@ -120,14 +135,17 @@ pub fn each_page(
             for (_, _, id) in places.drain(..) {
                 let Some(record) = reader.store.url(id)? else { continue };
                 match read_page(reader, id, &record, &mut take) {
-                    Ok(is_taken) => taken += u64::from(is_taken),
+                    Ok(is_taken) => written.figure += u64::from(is_taken),
                     Err(error) if error.downcast_ref::<std::io::Error>().is_some() => return Err(error),
-                    Err(error) => eprintln!("left out {}: {error:#}", record.url),
+                    Err(error) => {
+                        tell!("left out {}: {error:#}", record.url);
+                        written.left_out += 1;
+                    }
                 }
             }
         }
         if is_end {
-            return Ok(taken);
+            return Ok(written);
         }
     }
 }

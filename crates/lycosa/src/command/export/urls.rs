@@ -7,6 +7,7 @@ use lycosa_engine::CrawlReader;
 use lycosa_types::UrlState;
 use serde::Serialize;
 
+use super::Written;
 use crate::known_url::KnownUrl;
 
 #[derive(Debug, Serialize)]
@@ -19,7 +20,7 @@ struct Line<'a> {
 }
 
 /// Writes every known URL in key order and returns how many there are.
-pub fn write(reader: &CrawlReader, out: &mut dyn Write) -> Result<u64> {
+pub fn write(reader: &CrawlReader, out: &mut dyn Write) -> Result<Written> {
     let mut written = 0;
     for item in reader.store.urls() {
         let (_, record) = item?;
@@ -29,5 +30,5 @@ pub fn write(reader: &CrawlReader, out: &mut dyn Write) -> Result<u64> {
         out.write_all(b"\n")?;
         written += 1;
     }
-    Ok(written)
+    Ok(Written { figure: written, left_out: 0 })
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use lycosa_engine::{CrawlReader, Layout};
 use lycosa_graph::Curve;
 use lycosa_graph::curve::{CurvePoint, points};
@@ -12,7 +12,9 @@ use serde::Serialize;
 use super::RankArgs;
 use crate::exit::Exit;
 use crate::figures::count;
+use crate::foreign::{Kind, clean};
 use crate::link_graph::LinkGraph;
+use crate::out_file::OutFile;
 use crate::output::stdout;
 use crate::plot::{Plot, Series};
 
@@ -61,7 +63,9 @@ pub fn run(dirs: &[PathBuf], args: &RankArgs) -> Result<Exit> {
     // What no order can surpass: the pages sorted by rank.
     lines.extend(ceiling);
     if let Some(path) = &args.svg {
-        std::fs::write(path, drawing(&lines)).with_context(|| path.display().to_string())?;
+        let mut file = OutFile::create(path)?;
+        file.write_all(clean(&drawing(&lines), Kind::Markup).as_bytes())?;
+        file.finish()?;
     }
     let mut out = stdout();
     if args.json {

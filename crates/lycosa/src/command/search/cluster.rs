@@ -9,12 +9,13 @@ use lycosa_engine::cluster::answering::{self, Answering};
 use lycosa_engine::layout::write_atomically;
 use lycosa_search::federation::{Joint, Silent};
 use lycosa_search::{Request, SearchIndex, index_dir};
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::SearchArgs;
 use crate::exit::Exit;
 use crate::figures::plural;
 use crate::nats::{Connection, NatsArgs, node_id};
+use crate::output::tell;
+use crate::signals::Asked;
 
 /// Asks all nodes that keep an index.
 pub fn ask(args: &NatsArgs, request: &Request, within: Duration) -> Result<Joint> {
@@ -45,7 +46,7 @@ pub fn serve(args: &SearchArgs) -> Result<Exit> {
     let connection = args.nats.connect()?;
     remember(&layout, &node)?;
     let _answering = start(&connection, &layout, &node);
-    eprintln!(
+    tell!(
         "{} of {} can be searched as {node} of {}; Ctrl-C ends that",
         plural(index.count(), "page", "pages"),
         args.data.display(),
@@ -53,12 +54,7 @@ pub fn serve(args: &SearchArgs) -> Result<Exit> {
     );
     drop(index);
     connection.runtime.block_on(async {
-        let (mut interrupt, mut terminate) =
-            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        Asked::listen()?.next().await;
         anyhow::Ok(Exit::Done)
     })
 }
