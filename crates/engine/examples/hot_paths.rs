@@ -117,7 +117,7 @@ fn links(pages: &[Page]) {
             for link in &extract.links {
                 links.add(extract.href(link), link.visibility, link.position, true, true);
             }
-            black_box(links.finish().2.links);
+            black_box(links.finish().counts.links);
         }
     });
 }

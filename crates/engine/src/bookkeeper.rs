@@ -6,6 +6,7 @@ mod crossing;
 mod desk;
 mod handout;
 mod intake;
+mod left_out;
 mod locator;
 mod mail;
 mod member;
@@ -31,7 +32,7 @@ use lycosa_archive::EncodedVisit;
 use lycosa_cluster::{CrawlSettings, NodeHandle, Regions};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
-use lycosa_frontier::store::HostSlot;
+use lycosa_frontier::store::{HostSlot, LeftOutNotes};
 use lycosa_frontier::{Frontier, Lease, Store};
 use lycosa_page::MirrorDetector;
 use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlKey};
@@ -149,6 +150,10 @@ pub struct Bookkeeper {
     /// Duplicates whose original is still on its way: they are not committed before it.
     held: HashMap<UrlKey, Vec<PageResult>>,
     ended: Vec<Ended>,
+    /// What was left out since the last commit.
+    left_out: LeftOutNotes,
+    /// Links noted in this run.
+    left_out_notes: u64,
     extra: Vec<EncodedVisit>,
     /// Commits under way.
     committing: usize,
@@ -232,6 +237,8 @@ impl Bookkeeper {
             leased: HashSet::default(),
             held: HashMap::default(),
             ended: Vec::new(),
+            left_out: LeftOutNotes::default(),
+            left_out_notes: 0,
             extra: Vec::new(),
             committing: 0,
             last_commit: now,

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender};
 
 use lycosa_archive::{Archive, ArchiveError, EncodedVisit};
 use lycosa_cluster::NodeError;
-use lycosa_frontier::store::Mark;
+use lycosa_frontier::store::{LeftOutNotes, Mark};
 use lycosa_frontier::{Changes, Done, Store, StoreError};
 use lycosa_graph::{EdgeLog, EdgeLogError, PageEdges};
 use lycosa_types::PartitionId;
@@ -49,6 +49,8 @@ pub struct Batch {
     pub extra: Vec<EncodedVisit>,
     pub changes: Arc<Changes>,
     pub marks: Vec<Mark>,
+    /// What was left out, for `why`.
+    pub left_out: LeftOutNotes,
     /// The stays of partitions it belongs to, in a cluster.
     pub stays: Option<Stays>,
 }
@@ -87,7 +89,7 @@ impl Committer {
 
     /// Tells the partitions that were lost on the way.
     fn commit(&mut self, batch: Batch) -> Result<BTreeSet<PartitionId>, CommitError> {
-        let Batch { ended, extra, changes, mut marks, stays } = batch;
+        let Batch { ended, extra, changes, mut marks, left_out, stays } = batch;
         let mut done = Vec::with_capacity(ended.len());
         for Ended { done: mut visit, encoded, edges } in ended {
             if let (Some(archive), Some(encoded)) = (&mut self.archive, encoded) {
@@ -116,6 +118,7 @@ impl Committer {
         }
         let edges_end = self.edges.sync()?;
         marks.push((MARK_EDGES_END, edges_end.to_be_bytes().to_vec()));
+        self.store.note_left_out(&left_out)?;
         let mut lost = BTreeSet::new();
         match (&self.node, &stays) {
             (Some(node), Some(stays)) => {

@@ -13,12 +13,14 @@ use serde::{Deserialize, Serialize};
 mod fetch;
 mod focus;
 mod judging;
+mod page;
 mod partitions;
 mod refresh;
 
 pub use fetch::FetchConfig;
 pub use focus::FocusConfig;
 pub use judging::{JudgingConfig, MinutiaHash, NearMethod};
+pub use page::PageConfig;
 pub use partitions::PartitionConfig;
 pub use refresh::RefreshConfig;
 
@@ -58,6 +60,7 @@ pub struct Config {
     pub robots: RobotsConfig,
     pub fetch: FetchConfig,
     pub urls: CanonRules,
+    pub page: PageConfig,
     pub traps: TrapRules,
     pub focus: FocusConfig,
     pub judging: JudgingConfig,
@@ -80,6 +83,7 @@ impl Default for Config {
             robots: RobotsConfig::default(),
             fetch: FetchConfig::default(),
             urls: CanonRules::default(),
+            page: PageConfig::default(),
             traps: TrapRules::default(),
             focus: FocusConfig::default(),
             judging: JudgingConfig::default(),

@@ -6,10 +6,10 @@ mod again;
 mod dated;
 mod encoding;
 mod facts;
+mod following;
 mod listing;
 mod pictures;
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use foldhash::HashMap;
@@ -17,28 +17,27 @@ use foldhash::HashMap;
 use lycosa_archive::{EncodedVisit, Encoder, EncoderOptions, PayloadDigest, RevisitReason};
 use lycosa_fetch::{Response, Visit};
 use lycosa_frontier::host_queue::Entry;
+use lycosa_frontier::store::LeftOut;
 use lycosa_frontier::{First, PageEnd, PrintTable, Scope, Store};
 use lycosa_graph::PageEdges;
 use lycosa_page::{
-    Comparison, ContentKind, ContentReader, Extract, HostTemplate, Judger, LinkKind, PictureMark, Rel,
-    RobotsDirectives, Scanner, Signal, Topic, Verdict, charset, sniff,
+    Comparison, ContentKind, ContentReader, Extract, HostTemplate, Judger, PictureMark, Scanner, Signal, Topic,
+    Verdict, charset, sniff,
 };
-use lycosa_types::{CanonRules, CanonUrl, Digest, Failure, HostKey, Outcome, UrlId, VisitFacts};
+use lycosa_types::{CanonUrl, Digest, HostKey, Outcome, UrlId, VisitFacts};
 
 pub use self::again::{Again, Earlier};
 pub use self::encoding::compression;
 use self::encoding::encode;
-use self::facts::{clip, facts};
-use self::listing::inflate;
+use self::facts::facts;
+use self::listing::IndexedLists;
 use crate::config::Config;
 use crate::near::{NearPrint, NearTable, StoredSignatures};
-use crate::outlinks::{Focus, LinkCollector, LinkCounts, Outlinks, Recent};
+use crate::outlinks::{LinkCounts, Outlinks, Recent};
 
 /// After a longer page the buffers that it made large are given back: few pages are as long, and each worker would keep
 /// several times the longest.
 const LONG_PAGE_BYTES: usize = 1 << 20;
-/// Text looked at on either side of a link, for its topic.
-const AROUND_BYTES: usize = 100;
 
 /// What a worker needs to judge pages; shared by all workers.
 #[derive(Debug)]
@@ -52,13 +51,16 @@ pub struct JudgeContext {
     pub topic: Option<Topic>,
     /// What changes on most pages of a host in the same way.
     pub templates: Mutex<HashMap<HostKey, HostTemplate>>,
+    /// Sitemaps that a sitemap index named.
+    pub(crate) indexed: IndexedLists,
 }
 
 impl JudgeContext {
     pub fn new(config: Config, scope: Scope, prints: PrintTable, near: NearTable, store: Arc<Store>) -> Self {
         let topic = config.focus.topic();
         let (scope, templates) = (RwLock::new(Arc::new(scope)), Mutex::default());
-        Self { config, scope, prints, near, store, topic, templates }
+        let indexed = IndexedLists::default();
+        Self { config, scope, prints, near, store, topic, templates, indexed }
     }
 
     /// What belongs to the crawl now.
@@ -81,6 +83,8 @@ pub struct Judged {
     pub edges: Option<PageEdges>,
     pub encoded: Option<EncodedVisit>,
     pub counts: LinkCounts,
+    /// Links left out for reasons that no rule asked again could tell.
+    pub left_out: Vec<LeftOut>,
     /// Known pages that a sitemap or feed says have changed.
     pub news: Vec<UrlId>,
     /// How well the page suits the topic, if there is one.
@@ -112,6 +116,7 @@ impl Judged {
             edges: None,
             encoded: None,
             counts: LinkCounts::default(),
+            left_out: Vec::new(),
             news: Vec::new(),
             relevance: None,
             again: None,
@@ -150,9 +155,10 @@ impl Judge {
             })
         });
         let judger = Judger::new(context.config.judging.winnow());
+        let limits = context.config.page.limits();
         Self {
             context,
-            scanner: Scanner::new(lycosa_page::Limits::default()),
+            scanner: Scanner::new(limits),
             extract: Extract::new(),
             judger,
             content: ContentReader::default(),
@@ -283,37 +289,6 @@ impl Judge {
         encode(self.encoder.as_mut()?, url, visit, response, None, None, None, &[]).ok()
     }
 
-    fn follow_redirect(
-        &mut self,
-        entry: &Entry,
-        response: &Response,
-        judged: &mut Judged,
-    ) -> Result<(), Failure> {
-        let config = &self.context.config;
-        let target = response.redirect_target(&entry.url, &config.urls)?;
-        judged.counts.links = 1;
-        judged.outlinks.redirects = entry.redirects.saturating_add(1);
-        let scope = self.context.scope();
-        let seed = scope.seed_behind(&entry.url);
-        let accepted = match &seed {
-            Some(_) => scope.check_rules(&target, entry.depth),
-            None => scope.check(&target, entry.depth),
-        };
-        if entry.redirects >= config.scope.max_redirects {
-            judged.counts.too_deep = 1;
-        } else if let Err(rejection) = accepted {
-            judged.counts.reject(&rejection);
-        } else {
-            if let Some(seed) = seed {
-                scope.follow_seed(entry.url.key(), &seed, target.key());
-            }
-            // A redirect leads where the link that led here was meant to lead.
-            judged.outlinks.push(target.as_str(), target.key(), 1.0);
-        }
-        judged.end.outcome = Outcome::Redirected { status: response.status, to: target.into_string() };
-        Ok(())
-    }
-
     /// The content-seen test. Returns the first page with this payload if this is not the first.
     fn content_seen(
         &mut self,
@@ -385,9 +360,7 @@ impl Judge {
                 self.read_listing(entry, &decoded.text, judged);
             }
             ContentKind::Other if entry.url.path().ends_with(".gz") => {
-                if let Some(body) = inflate(&response.body) {
-                    self.read_listing(entry, &String::from_utf8_lossy(&body), judged);
-                }
+                self.read_packed_listing(entry, &response.body, judged);
             }
             ContentKind::Text if entry.url.path().contains("sitemap") => {
                 self.read_listing(entry, &String::from_utf8_lossy(&response.body), judged);
@@ -425,79 +398,5 @@ impl Judge {
             let near = if first && facts.near_duplicate.is_none() { near } else { NearPrint::None };
             self.signed = Some(StoredSignatures { signatures, near, pictures: Vec::new() });
         }
-    }
-
-    /// Where the page last scanned leads.
-    fn follow_links(
-        &mut self,
-        entry: &Entry,
-        response: &Response,
-        facts: &mut VisitFacts,
-        judged: &mut Judged,
-    ) {
-        let config = &self.context.config;
-        let extract = &self.extract;
-        let mut directives = extract.meta.robots.clone();
-        for value in response.x_robots_tag() {
-            let mut from_header = RobotsDirectives::default();
-            from_header.merge_header(value, &config.agent.product);
-            directives.merge(&from_header);
-        }
-        facts.title = clip(extract.title()).into_owned();
-        facts.language = clip(extract.lang()).into_owned();
-        facts.noindex = directives.noindex;
-        let scope = self.context.scope();
-        let base = base_of(&entry.url, extract.base_href(), &config.urls);
-        let mut links = LinkCollector::new(
-            &entry.url,
-            &base,
-            &config.urls,
-            &scope,
-            &mut self.recent,
-            entry.depth.saturating_add(1),
-        );
-        judged.relevance = self.context.topic.as_ref().map(|topic| topic.relevance(&extract.text));
-        links.focus(self.context.topic.as_ref().zip(judged.relevance).map(|(topic, page)| Focus {
-            topic,
-            page,
-            least: config.focus.least_link,
-        }));
-        let page_nofollow = config.robots.nofollow && directives.nofollow;
-        for link in &extract.links {
-            let (leads, is_edge) = match link.kind {
-                LinkKind::Image => (config.scope.images, false),
-                LinkKind::Stylesheet | LinkKind::Script => (false, false),
-                LinkKind::Anchor | LinkKind::Area | LinkKind::Frame | LinkKind::Refresh => (true, true),
-                _ => (true, false),
-            };
-            if leads {
-                let nofollow = page_nofollow || (config.robots.nofollow && link.rel.has(Rel::NOFOLLOW));
-                let (visibility, position) = (link.visibility, link.position);
-                let words = match judged.relevance {
-                    Some(_) => (extract.anchor(link), extract.around(link, AROUND_BYTES)),
-                    None => ("", ""),
-                };
-                links.add_with(extract.href(link), visibility, position, !nofollow, is_edge, words);
-            }
-        }
-        let (outlinks, edges, counts) = links.finish();
-        judged.outlinks = outlinks;
-        judged.edges = Some(edges);
-        judged.counts = counts;
-        let pictures = self.pictures(&entry.url, &base, judged);
-        if let Some(signed) = &mut self.signed {
-            signed.pictures = pictures;
-        }
-    }
-}
-
-/// What a page's links are relative to.
-fn base_of<'a>(page: &'a CanonUrl, base_href: Option<&str>, rules: &CanonRules) -> Cow<'a, CanonUrl> {
-    let Some(href) = base_href else { return Cow::Borrowed(page) };
-    let mut joined = String::new();
-    // The base is not canonicalised by the crawl's rules: a session id in it is part of every link's meaning.
-    match lycosa_types::join::Joiner::new(page, rules).join(href, &mut joined) {
-        Ok(()) => Cow::Owned(CanonUrl::from_canonical(joined)),
-        Err(_) => Cow::Borrowed(page),
     }
 }

@@ -99,6 +99,7 @@ mod tests {
             traps: 1,
             nofollow: 1,
             off_topic: 1,
+            ..LinkCounts::default()
         };
         let mut totals = Totals::default();
         totals.count_links(&all);

@@ -34,6 +34,7 @@
 //! | [`why`] | what happened to one URL, and why |
 
 pub mod bookkeeper;
+mod all_links;
 pub mod clock;
 pub mod cluster;
 pub mod committer;
@@ -54,6 +55,7 @@ pub mod report;
 pub mod rules;
 pub mod seeds;
 pub mod shipping;
+pub mod limits;
 pub mod totals;
 pub mod why;
 pub mod worker;

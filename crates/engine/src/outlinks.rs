@@ -1,11 +1,14 @@
 //! A page's links: joined, scoped, keyed. Runs on every core; a link costs no allocation. They are collected in buffers
 //! that are used again, and what leaves the thread is as large as what was found.
 
+use lycosa_frontier::store::{LeftOut, LeftOutRule};
 use lycosa_frontier::{Rejection, Scope};
 use lycosa_graph::{Edge, PageEdges};
 use lycosa_page::Topic;
 use lycosa_types::join::Joiner;
 use lycosa_types::{CanonRules, CanonUrl, LinkAttributes, UrlKey, link};
+
+use crate::limits::{Cuts, Limit};
 
 /// URLs found on one page, for the bookkeeper: one buffer, no allocation per URL.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +19,8 @@ pub struct Outlinks {
     pub depth: u16,
     /// Redirects in a row, if these are redirect targets.
     pub redirects: u8,
+    /// A sitemap or feed lists them.
+    pub listed: bool,
 }
 
 impl Outlinks {
@@ -77,7 +82,8 @@ struct Link {
     visibility: u8,
     position: u8,
     is_edge: bool,
-    follow: bool,
+    /// Why it may not lead to a visit.
+    refused: Option<LeftOutRule>,
     /// Nobody was told of it lately.
     is_new: bool,
     relevance: f32,
@@ -86,6 +92,8 @@ struct Link {
 const RECENT_SLOTS: usize = 1 << 18;
 /// Links that are looked up together.
 const GROUP: usize = 128;
+/// Sets apart, in [`Recent`], the links that were left out.
+const LEFT_OUT: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
 /// Links beyond which the buffers of a page are given back: few pages have as many.
 const MOST_KEPT: usize = 1 << 14;
 
@@ -121,10 +129,17 @@ pub struct LinkCounts {
     pub traps: u32,
     pub nofollow: u32,
     pub off_topic: u32,
+    /// 1 for a page that asks for none of its links to be followed, and has some.
+    pub nofollow_pages: u32,
+    /// What limits left out.
+    pub cuts: Cuts,
 }
 
 impl LinkCounts {
     pub fn reject(&mut self, rejection: &Rejection) {
+        if let Some(limit) = Limit::of_rejection(rejection) {
+            self.cuts.add(limit, 1);
+        }
         match rejection {
             Rejection::Scope(_) => self.out_of_scope += 1,
             Rejection::NotIncluded | Rejection::Excluded { .. } => self.excluded += 1,
@@ -161,6 +176,17 @@ pub struct LinkCollector<'a> {
     outlinks: Outlinks,
     edges: PageEdges,
     counts: LinkCounts,
+    left_out: Vec<LeftOut>,
+}
+
+/// What the links of a page led to.
+#[derive(Debug)]
+pub struct Found {
+    pub outlinks: Outlinks,
+    /// In order.
+    pub edges: PageEdges,
+    pub counts: LinkCounts,
+    pub left_out: Vec<LeftOut>,
 }
 
 impl<'a> LinkCollector<'a> {
@@ -177,6 +203,7 @@ impl<'a> LinkCollector<'a> {
         outlinks.urls.clear();
         outlinks.ends.clear();
         outlinks.depth = depth;
+        outlinks.listed = false;
         edges.clear();
         Self {
             joiner: Joiner::new(base, rules),
@@ -191,6 +218,7 @@ impl<'a> LinkCollector<'a> {
             outlinks,
             edges: PageEdges { source: page.key().low(), edges },
             counts: LinkCounts::default(),
+            left_out: Vec::new(),
         }
     }
 
@@ -201,16 +229,17 @@ impl<'a> LinkCollector<'a> {
 
     /// Takes in one link; `follow` says whether it may lead to a visit, `is_edge` whether it is an edge of the graph.
     pub fn add(&mut self, href: &str, visibility: u8, position: u8, follow: bool, is_edge: bool) {
-        self.add_with(href, visibility, position, follow, is_edge, ("", ""));
+        let refused = (!follow).then_some(LeftOutRule::NofollowRel);
+        self.add_with(href, visibility, position, refused, is_edge, ("", ""));
     }
 
-    /// The same with the link's anchor and the text around it.
+    /// The same with the rule that refuses it, if one does, the link's anchor and the text around it.
     pub fn add_with(
         &mut self,
         href: &str,
         visibility: u8,
         position: u8,
-        follow: bool,
+        refused: Option<LeftOutRule>,
         is_edge: bool,
         (anchor, around): (&str, &str),
     ) {
@@ -220,7 +249,7 @@ impl<'a> LinkCollector<'a> {
             return;
         }
         let relevance = match self.focus {
-            Some(focus) if follow => {
+            Some(focus) if refused.is_none() => {
                 // The buffer moves into the URL type and back: no copy.
                 let url = CanonUrl::from_canonical(std::mem::take(&mut self.joined));
                 let relevance = focus.topic.link_relevance(anchor, around, url.path_and_query(), focus.page);
@@ -236,7 +265,7 @@ impl<'a> LinkCollector<'a> {
             visibility,
             position,
             is_edge,
-            follow,
+            refused,
             is_new: false,
             relevance,
         });
@@ -250,7 +279,7 @@ impl<'a> LinkCollector<'a> {
         let (mut links, mut urls) = (std::mem::take(&mut self.links), std::mem::take(&mut self.urls));
         let focused = self.focus.is_some();
         for link in &mut links {
-            link.is_new = link.follow && (focused || self.recent.is_new(link.key));
+            link.is_new = link.refused.is_none() && (focused || self.recent.is_new(link.key));
         }
         let mut start = 0;
         for link in &links {
@@ -265,7 +294,7 @@ impl<'a> LinkCollector<'a> {
 
     /// Takes in a link that was looked up.
     fn take_in(&mut self, link: &Link, url: &str) {
-        if !link.is_edge && !link.is_new {
+        if !link.is_edge && !link.is_new && link.refused.is_none() {
             return;
         }
         let at_home = self.is_at_home(url);
@@ -278,17 +307,22 @@ impl<'a> LinkCollector<'a> {
             let distance = if at_home { 1 } else { link::distance(self.page, &url) };
             self.edges.edges.push(Edge::new(key, LinkAttributes { visibility, position, distance }));
         }
-        if !link.follow {
+        if let Some(rule) = link.refused {
             self.counts.nofollow += 1;
+            self.leave_out(key, rule, &url);
         } else if link.is_new {
             let off_topic = self.focus.is_some_and(|focus| relevance < focus.least);
             match self.scope.check(&url, self.outlinks.depth) {
-                Ok(()) if off_topic => self.counts.off_topic += 1,
+                Ok(()) if off_topic => {
+                    self.counts.off_topic += 1;
+                    self.leave_out(key, LeftOutRule::OffTopic, &url);
+                }
                 Ok(()) => self.outlinks.push(url.as_str(), key, relevance),
                 Err(rejection) => {
                     if matches!(rejection, Rejection::Depth { .. }) {
                         // A shorter way to it may be found later.
                         self.recent.forget(key);
+                        self.leave_out(key, LeftOutRule::Depth, &url);
                     }
                     self.counts.reject(&rejection);
                 }
@@ -297,22 +331,31 @@ impl<'a> LinkCollector<'a> {
         self.joined = url.into_string();
     }
 
+    /// Notes a link for `why`, unless this worker noted it lately.
+    #[cold]
+    fn leave_out(&mut self, key: UrlKey, rule: LeftOutRule, url: &CanonUrl) {
+        let noted = UrlKey(key.0 ^ (LEFT_OUT ^ rule as u128).wrapping_mul(LEFT_OUT));
+        if self.recent.is_new(noted) {
+            self.left_out.push(LeftOut { key, rule, url: url.as_str().into() });
+        }
+    }
+
     /// Whether the URL has the page's own origin. Most have, and nothing needs to be taken apart to see it.
     fn is_at_home(&self, url: &str) -> bool {
         url.strip_prefix(self.origin).is_some_and(|path| path.starts_with('/'))
     }
 
-    /// What was found, with the edges in order.
-    pub fn finish(mut self) -> (Outlinks, PageEdges, LinkCounts) {
+    /// What was found.
+    pub fn finish(mut self) -> Found {
         self.end_group();
         self.edges.settle();
         let edges = PageEdges { source: self.edges.source, edges: self.edges.edges.clone() };
         let outlinks = self.outlinks.clone();
-        let Self { joined, urls, links, edges: PageEdges { edges: kept, .. }, .. } = self;
+        let Self { joined, urls, links, edges: PageEdges { edges: kept, .. }, counts, left_out, .. } = self;
         if kept.capacity() <= MOST_KEPT && self.outlinks.ends.capacity() <= MOST_KEPT {
             self.recent.buffers = Buffers { joined, urls, links, outlinks: self.outlinks, edges: kept };
         }
-        (outlinks, edges, self.counts)
+        Found { outlinks, edges, counts, left_out }
     }
 }
 
@@ -335,7 +378,7 @@ mod tests {
         let mut read = |hrefs: &[&str], depth| {
             let mut links = LinkCollector::new(&page, &page, &rules, &scope, &mut recent, depth);
             hrefs.iter().for_each(|href| links.add(href, 1, 1, true, true));
-            let (outlinks, edges, counts) = links.finish();
+            let Found { outlinks, edges, counts, .. } = links.finish();
             let urls: Vec<String> = outlinks.iter().map(|(url, ..)| url.to_owned()).collect();
             (urls, outlinks.depth, edges.edges.len(), counts.links)
         };
@@ -354,7 +397,7 @@ mod tests {
         let mut links = LinkCollector::new(&page, &page, &rules, &scope, &mut recent, 1);
         let last = 2 * GROUP + 7;
         (0..=last).for_each(|number| links.add(&format!("/{}", number / 2), 1, 1, true, false));
-        let (outlinks, _, counts) = links.finish();
+        let Found { outlinks, counts, .. } = links.finish();
         let urls: Vec<&str> = outlinks.iter().map(|(url, ..)| url).collect();
         let expected: Vec<String> = (0..=last / 2).map(|number| format!("http://a.test/{number}")).collect();
         assert_eq!(urls, expected);

@@ -41,6 +41,14 @@ pub fn policy(record: &RulesRecord, product: &str) -> RobotsPolicy {
     }
 }
 
+/// The sitemaps that a robots.txt names.
+#[derive(Debug, Default)]
+pub struct NamedSitemaps {
+    pub named: Vec<String>,
+    /// Lines that were left out because there are too many.
+    pub beyond: u32,
+}
+
 /// What the fetch of a robots.txt led to, and the sitemaps it names.
 pub fn judge(
     url: &CanonUrl,
@@ -48,10 +56,10 @@ pub fn judge(
     redirects: u8,
     product: &str,
     now: UnixMs,
-) -> (RulesEnd, Vec<String>) {
+) -> (RulesEnd, NamedSitemaps) {
     let fetch = RobotsFetch { url, result: &visit.result, redirects, unreachable_for_ms: 0 };
     let policy = match RobotsPolicy::from_fetch(fetch, product) {
-        RobotsStep::Follow(to) => return (RulesEnd::Moved { to }, Vec::new()),
+        RobotsStep::Follow(to) => return (RulesEnd::Moved { to }, NamedSitemaps::default()),
         RobotsStep::Settled(policy) => policy,
         // No condition was sent, so this answer means nothing: as if there were no file.
         RobotsStep::Unchanged => RobotsPolicy::Absent,
@@ -62,7 +70,7 @@ pub fn judge(
         let otherwise: Option<Arc<dyn Rules>> = failure
             .status()
             .map(|_| Arc::new(HostRules(RobotsPolicy::Unreachable(failure))) as Arc<dyn Rules>);
-        return (RulesEnd::Unreachable { failure, retry_after_ms, otherwise }, Vec::new());
+        return (RulesEnd::Unreachable { failure, retry_after_ms, otherwise }, NamedSitemaps::default());
     }
     let (status, body) = match &visit.result {
         Ok(response) if response.is_success() => {
@@ -73,7 +81,8 @@ pub fn judge(
         Ok(response) => (response.status, Vec::new()),
         Err(_) => (0, Vec::new()),
     };
-    let sitemaps = policy.sitemaps().to_vec();
+    let sitemaps =
+        NamedSitemaps { named: policy.sitemaps().to_vec(), beyond: policy.sitemaps_beyond() };
     let record = RulesRecord { fetched_at: now, status, body };
     (RulesEnd::Known { rules: Arc::new(HostRules(policy)), record }, sitemaps)
 }

@@ -6,6 +6,7 @@ use lycosa_frontier::Counts;
 use lycosa_types::{Change, Outcome, Reason, UnixMs};
 use serde::{Deserialize, Serialize};
 
+use crate::limits::Limit;
 use crate::outlinks::LinkCounts;
 
 /// Sums over all runs of a crawl.
@@ -42,6 +43,10 @@ pub struct Totals {
     pub rejected: BTreeMap<String, u64>,
     /// For each reason for which a URL was left out, the first that was.
     pub examples: BTreeMap<String, String>,
+    /// Pages that ask for none of their links to be followed, where that is obeyed.
+    pub nofollow_pages: u64,
+    /// What limits left out, by the limit's name.
+    pub cut: BTreeMap<String, Cut>,
     /// Ended visits by outcome.
     pub outcomes: BTreeMap<String, u64>,
     /// HTTP statuses of ended visits.
@@ -90,6 +95,7 @@ impl Totals {
 
     pub fn count_links(&mut self, counts: &LinkCounts) {
         self.links += u64::from(counts.links);
+        self.nofollow_pages += u64::from(counts.nofollow_pages);
         for (word, count) in [
             ("unusable", counts.unusable),
             ("out-of-scope", counts.out_of_scope),
@@ -102,6 +108,27 @@ impl Totals {
             if count > 0 {
                 bump(&mut self.rejected, word, u64::from(count));
             }
+        }
+    }
+
+    /// What limits left out of one page.
+    pub fn count_cuts(&mut self, counts: &LinkCounts, page: &str) {
+        if counts.cuts.any() {
+            for (limit, count) in counts.cuts.reached() {
+                self.count_cut(limit, count, 1, page);
+            }
+        }
+    }
+
+    /// A limit left something out of `pages` pages.
+    pub fn count_cut(&mut self, limit: Limit, count: u32, pages: u64, example: &str) {
+        if !self.cut.contains_key(limit.name()) {
+            let first = Cut { example: example.to_owned(), ..Cut::default() };
+            self.cut.insert(limit.name().to_owned(), first);
+        }
+        if let Some(cut) = self.cut.get_mut(limit.name()) {
+            cut.count += u64::from(count);
+            cut.pages += pages;
         }
     }
 
@@ -132,6 +159,18 @@ fn bump(map: &mut BTreeMap<String, u64>, word: &str, by: u64) {
             map.insert(word.to_owned(), by);
         }
     }
+}
+
+/// What one limit left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cut {
+    /// Links, entries, bytes: see [`Limit::what`].
+    pub count: u64,
+    /// Pages of which something was left out.
+    pub pages: u64,
+    /// The first such page, or the first URL left out.
+    pub example: String,
 }
 
 /// A moment of a running crawl.

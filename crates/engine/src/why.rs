@@ -1,13 +1,14 @@
 //! What happened to one URL, and why: asked of the state, and of the rules again where the state knows nothing.
 
-use lycosa_frontier::store::Placement;
+use lycosa_frontier::store::{LeftOutRule, Placement};
 use lycosa_frontier::{Rejection, Scope, Store, StoreError};
-use lycosa_types::{CanonUrl, Failure, Outcome, PartitionId, UrlError, UrlRecord, UrlState};
+use lycosa_types::{CanonUrl, Failure, Outcome, PartitionId, UrlError, UrlId, UrlRecord, UrlState};
 use serde::Serialize;
 
 use crate::cluster::aside::record_of;
 use crate::cluster::unplaced::waiting_id;
 use crate::config::Config;
+use crate::limits::Limit;
 use crate::rules;
 
 /// The answer to `lycosa why URL`.
@@ -16,7 +17,7 @@ pub struct Why {
     /// In canonical form.
     pub url: String,
     pub partition: PartitionId,
-    /// `done`, `queued`, `rejected` or `unknown`.
+    /// `done`, `queued`, `rejected`, `left-out` or `unknown`.
     pub state: &'static str,
     /// One sentence for people.
     pub because: String,
@@ -28,6 +29,12 @@ pub struct Why {
     /// The page with nearly the same text, and how nearly.
     pub near_duplicate_of: Option<(String, f64)>,
     pub rejection: Option<Rejection>,
+    /// The page with the link that was left out.
+    pub left_out_on: Option<String>,
+    /// Pages with more links than were read: it may be among the rest.
+    pub may_be_on: Vec<(String, u32)>,
+    /// What limits left out of this page itself.
+    pub cuts: Vec<(String, u32)>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +61,9 @@ pub fn why(store: &Store, config: &Config, raw: &str) -> Result<Why, WhyError> {
         duplicate_of: None,
         near_duplicate_of: None,
         rejection: None,
+        left_out_on: None,
+        may_be_on: Vec::new(),
+        cuts: store.cuts_of(id)?,
     };
     let Some(record) = why.record.clone() else {
         explain_absence(store, config, &url, &mut why)?;
@@ -117,13 +127,93 @@ fn explain_absence(store: &Store, config: &Config, url: &CanonUrl, why: &mut Why
             why.because = format!("not followed: {rejection}");
             why.rejection = Some(rejection);
         }
-        Ok(()) => {
-            why.because =
-                "within scope, but no page that was fetched links to it closely enough to be followed"
-                    .to_owned();
-        }
+        Ok(()) => match store.left_out(url.key())? {
+            Some((rule, page)) => {
+                why.state = "left-out";
+                why.because = explain_left_out(store, config, rule, page)?;
+                why.left_out_on = page.map(|page| store.url(page)).transpose()?.flatten().map(|page| page.url);
+            }
+            None => {
+                why.because = "within scope, but none of the links that were followed leads to it".to_owned();
+                why.may_be_on = pages_with_links_cut(store)?;
+                if !config.scope.images && looks_like_an_image(url) {
+                    why.because.push_str(
+                        "; it looks like an image, and those that pages show are left out (scope.images)",
+                    );
+                }
+            }
+        },
     }
     Ok(())
+}
+
+/// Pages that are named where a URL may be among the links left out.
+const MAX_CUT_PAGES: usize = 1000;
+/// Endings of what browsers show as images.
+const IMAGE_ENDINGS: [&str; 9] =
+    [".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".ico", ".avif", ".bmp"];
+
+/// The rule that left a link out, in words.
+fn explain_left_out(
+    store: &Store,
+    config: &Config,
+    rule: LeftOutRule,
+    page: Option<UrlId>,
+) -> Result<String, StoreError> {
+    let page = page.map(|page| store.url(page)).transpose()?.flatten().map(|page| page.url);
+    let on = page.unwrap_or_else(|| "a page".to_owned());
+    let nofollow = "robots.nofollow = false or --ignore-nofollow follows such links";
+    Ok(match rule {
+        LeftOutRule::NofollowMeta => {
+            format!("not followed: {on} links to it and says nofollow in a robots meta tag; {nofollow}")
+        }
+        LeftOutRule::NofollowHeader => {
+            format!("not followed: {on} links to it and says nofollow in X-Robots-Tag; {nofollow}")
+        }
+        LeftOutRule::NofollowRel => {
+            format!("not followed: the link on {on} says rel=nofollow; {nofollow}")
+        }
+        LeftOutRule::Depth => format!(
+            "not followed: {on} links to it, beyond {} links from a seed (scope.depth)",
+            config.scope.depth
+        ),
+        LeftOutRule::OffTopic => {
+            format!("not followed: the link on {on} promises too little for the topic (focus.least_link)")
+        }
+        LeftOutRule::QueryBudget => format!(
+            "not followed: {on} links to it, and its path had {} different queries \
+             (traps.max_queries_per_path)",
+            config.traps.max_queries_per_path
+        ),
+        LeftOutRule::IndexLevels => format!(
+            "not followed: {on} lists it and is a sitemap index within another (page.max_index_levels)"
+        ),
+        LeftOutRule::Redirects => format!(
+            "not followed: {on} redirects to it, after {} redirects in a row (scope.max_redirects)",
+            config.scope.max_redirects
+        ),
+    })
+}
+
+/// Pages with links beyond a limit, and how many.
+fn pages_with_links_cut(store: &Store) -> Result<Vec<(String, u32)>, StoreError> {
+    let mut found = Vec::new();
+    for (id, cuts) in store.cut_pages(MAX_CUT_PAGES)? {
+        let links = [Limit::Links, Limit::ListEntries, Limit::HtmlBytes, Limit::ArenaBytes, Limit::ListBytes];
+        let cut = cuts.iter().filter(|(name, _)| links.iter().any(|limit| limit.name() == name));
+        let cut: u32 = cut.map(|(_, count)| *count).fold(0, u32::saturating_add);
+        if cut > 0
+            && let Some(page) = store.url(id)?
+        {
+            found.push((page.url, cut));
+        }
+    }
+    Ok(found)
+}
+
+fn looks_like_an_image(url: &CanonUrl) -> bool {
+    let path = url.path().to_ascii_lowercase();
+    IMAGE_ENDINGS.iter().any(|ending| path.ends_with(ending))
 }
 
 /// In a crawl with regions: whether the URL waits for its host to be placed, or was sent on to where it was.

@@ -22,6 +22,8 @@ use crate::bookkeeper::Visitor;
 use crate::clock;
 use crate::judge::{Earlier, Judge, JudgeContext, Judged};
 use crate::lane::Lane;
+use crate::limits::Limit;
+use crate::outlinks::LinkCounts;
 use crate::rules;
 
 /// Results handed over at once. With eight at a time, and a look at the sockets after every eight tasks, a page took
@@ -44,6 +46,8 @@ pub enum Finished {
         end: RulesEnd,
         /// Sitemaps it names, as far as they are within scope.
         sitemaps: Vec<CanonUrl>,
+        /// What became of the others.
+        counts: LinkCounts,
         address: Option<IpAddr>,
         elapsed_ms: u64,
         encoded: Option<Box<EncodedVisit>>,
@@ -219,10 +223,12 @@ impl Worker {
         let visit = self.fetcher.fetch(&Request::new(url, RequestKind::Robots)).await;
         let product = &self.context.config.agent.product;
         let (end, sitemaps) = rules::judge(url, &visit, redirects, product, clock::now());
+        let (sitemaps, counts) = self.within_scope(&sitemaps.named, sitemaps.beyond);
         let finished = Finished::Rules {
             host,
             end,
-            sitemaps: self.within_scope(&sitemaps),
+            sitemaps,
+            counts,
             address: visit.ip,
             elapsed_ms: visit.timing.finished.as_millis() as u64,
             encoded: self.judge.borrow_mut().encode_rules(url, &visit).map(Box::new),
@@ -231,13 +237,26 @@ impl Worker {
         finished
     }
 
-    fn within_scope(&self, sitemaps: &[String]) -> Vec<CanonUrl> {
+    /// The sitemaps that belong to the crawl, and why others do not.
+    fn within_scope(&self, sitemaps: &[String], beyond: u32) -> (Vec<CanonUrl>, LinkCounts) {
         let (config, scope) = (&self.context.config, self.context.scope());
+        let mut counts = LinkCounts::default();
         if !config.robots.sitemaps {
-            return Vec::new();
+            return (Vec::new(), counts);
         }
-        let parsed = sitemaps.iter().filter_map(|sitemap| CanonUrl::parse(sitemap, &config.urls).ok());
-        parsed.filter(|url| scope.check(url, 0).is_ok()).collect()
+        counts.cuts.add(Limit::RobotsSitemaps, beyond);
+        let mut found = Vec::new();
+        for sitemap in sitemaps {
+            counts.links += 1;
+            match CanonUrl::parse(sitemap, &config.urls) {
+                Err(_) => counts.unusable += 1,
+                Ok(url) => match scope.check(&url, 0) {
+                    Ok(()) => found.push(url),
+                    Err(rejection) => counts.reject(&rejection),
+                },
+            }
+        }
+        (found, counts)
     }
 
     /// Collects results that come in the same turn of the event loop into one message.

@@ -47,3 +47,4 @@ pub use prints::{First, PrintTable};
 pub use revisit::{ChangeEstimate, Evidence, Policy, PolicyKind, PolicyOptions, Schedule, Sighting};
 pub use scope::{Move, Rejection, Scope, ScopeKind, ScopeOptions};
 pub use store::{Changes, HostRecord, RulesRecord, Store, StoreError};
+pub use trap::Trap;

@@ -253,17 +253,5 @@ fn directives(robots: &RobotsDirectives) -> Vec<String> {
 }
 
 fn truncations(truncated: &Truncated) -> Vec<&'static str> {
-    let flags = [
-        ("html", truncated.html),
-        ("links", truncated.links),
-        ("text", truncated.text),
-        ("attributes", truncated.attributes),
-        ("arena", truncated.arena),
-        ("tag-events", truncated.tag_events),
-        ("custom-tags", truncated.custom_tags),
-        ("headings", truncated.headings),
-        ("title", truncated.title),
-        ("meta", truncated.meta),
-    ];
-    flags.into_iter().filter(|(_, reached)| *reached).map(|(name, _)| name).collect()
+    truncated.reached().map(|(limit, _)| limit.name()).collect()
 }

@@ -1,6 +1,7 @@
 //! A report for people: what a crawl did, in some twenty lines.
 
 use lycosa_engine::indexing::Followed;
+use lycosa_engine::limits::Limit;
 use lycosa_engine::{Layout, LeftOut, Report, Totals};
 use lycosa_types::Origin;
 
@@ -192,7 +193,44 @@ pub fn outcomes(totals: &Totals) -> String {
         let rows = totals.rejected.iter().map(|(word, number)| (count(*number), word.as_str()));
         out.push_str(&figures(rows, 2));
     }
+    out.push_str(&cuts(totals));
+    out.push_str(&nofollow(totals));
     out
+}
+
+/// What limits left out, each with its setting and an example.
+fn cuts(totals: &Totals) -> String {
+    if totals.cut.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("left out by limits\n");
+    for (name, cut) in &totals.cut {
+        let what = Limit::named(name).map_or("left out", Limit::what);
+        let on = match cut.pages {
+            0 => String::new(),
+            pages => format!(" on {}", plural(pages, "page", "pages")),
+        };
+        out.push_str(&format!(
+            "  {what}: {} beyond {name}{on}, for instance {}\n",
+            count(cut.count),
+            cut.example
+        ));
+    }
+    out
+}
+
+/// Says so where nofollow leaves out most of a site.
+fn nofollow(totals: &Totals) -> String {
+    if totals.nofollow_pages * 2 < totals.pages.max(1) {
+        return String::new();
+    }
+    let links = totals.rejected.get("nofollow").copied().unwrap_or(0);
+    format!(
+        "{} of {} say nofollow, so {} on them were not followed; --ignore-nofollow follows such links\n",
+        count(totals.nofollow_pages),
+        plural(totals.pages, "page", "pages"),
+        plural(links, "link", "links")
+    )
 }
 
 /// Commands that make sense after a crawl.

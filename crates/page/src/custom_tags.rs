@@ -1,5 +1,6 @@
 //! Numbers for the names of elements that HTML does not define.
 
+use super::limits::PageLimit;
 use super::scanner::Pass;
 use super::span::Span;
 use super::tags::TagId;
@@ -46,7 +47,7 @@ impl Pass<'_> {
             || name.len() > self.limits.max_attribute_bytes
             || !self.out.has_room(name.len(), self.limits)
         {
-            self.out.truncated.custom_tags = true;
+            self.out.truncated.add(PageLimit::CustomTags, 1);
             return TagId::UNNAMED;
         }
         let from = self.out.arena.len();

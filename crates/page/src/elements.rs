@@ -4,6 +4,7 @@ use super::attributes::{Attr, TagEnd};
 use super::byte_class::trim;
 use super::extract::Heading;
 use super::flow::{Flow, Reading};
+use super::limits::PageLimit;
 use super::link_collector::{BOLD, ITALIC};
 use super::links::position;
 use super::raw_text::{end_of, end_of_script};
@@ -126,7 +127,9 @@ impl Pass<'_> {
         if self.out.has_room(raw.len().min(self.limits.max_title_bytes), self.limits) {
             let mut flow = Flow::new(base, base.saturating_add(self.limits.max_title_bytes));
             flow.push(&mut self.out.arena, raw, 0..raw.len(), Reading::Rcdata);
-            self.out.truncated.title = flow.full;
+            if flow.full {
+                self.out.truncated.add(PageLimit::Title, 1);
+            }
             self.out.title = Span::new(base, self.out.arena.len());
         }
     }
@@ -139,7 +142,7 @@ impl Pass<'_> {
         if self.out.json_ld.len() < self.limits.max_meta_items {
             self.out.json_ld.push(Span::new(start, end));
         } else {
-            self.out.truncated.meta = true;
+            self.out.truncated.add(PageLimit::Meta, 1);
         }
     }
 
@@ -154,7 +157,7 @@ impl Pass<'_> {
         if self.out.headings.len() < self.limits.max_headings {
             self.out.headings.push(Heading { level, text });
         } else {
-            self.out.truncated.headings = true;
+            self.out.truncated.add(PageLimit::Headings, 1);
         }
     }
 
@@ -171,7 +174,12 @@ impl Pass<'_> {
     pub fn finish(&mut self) {
         self.close_anchor();
         self.close_heading();
-        self.out.truncated.text |= self.flow.full;
+        if self.flow.full {
+            self.out.truncated.add(PageLimit::Text, 1);
+        }
+        if self.foreign.too_deep > 0 {
+            self.out.truncated.add(PageLimit::ForeignDepth, self.foreign.too_deep as usize);
+        }
         let length = self.out.text.len();
         for link in &mut self.out.links {
             link.visibility = 1 + link.visibility.count_ones() as u8;

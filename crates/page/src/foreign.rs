@@ -18,11 +18,14 @@ enum Layer {
 #[derive(Debug, Default)]
 pub(crate) struct Foreign {
     layers: Vec<Layer>,
+    /// Layers that were passed over because they lie too deep.
+    pub too_deep: u32,
 }
 
 impl Foreign {
     pub fn clear(&mut self) {
         self.layers.clear();
+        self.too_deep = 0;
     }
 
     /// Whether the position is outside all foreign content, the common case.
@@ -61,8 +64,13 @@ impl Foreign {
             }
             _ => return foreign,
         };
-        if !self_closing && self.layers.len() < max_depth {
+        if self_closing {
+            return foreign;
+        }
+        if self.layers.len() < max_depth {
             self.layers.push(layer);
+        } else {
+            self.too_deep = self.too_deep.saturating_add(1);
         }
         foreign
     }

@@ -80,7 +80,7 @@ pub use host_template::HostTemplate;
 pub use keyword_index::{KeywordIndex, KeywordPrint};
 pub use keywords::Keywords;
 pub use level_order::{LevelChanges, LevelTable};
-pub use limits::{Limits, Truncated};
+pub use limits::{Limits, PageLimit, Truncated};
 pub use line_store::Lines;
 pub use links::{LinkKind, LinkRef, Rel};
 pub use meta::{DateKind, Meta, MetaDate, Refresh};

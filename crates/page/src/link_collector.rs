@@ -3,6 +3,7 @@
 use super::attributes::Attr;
 use super::byte_class::trim;
 use super::elements::since;
+use super::limits::PageLimit;
 use super::links::{LinkKind, LinkRef, Rel};
 use super::scanner::Pass;
 use super::span::Span;
@@ -61,7 +62,7 @@ impl Pass<'_> {
                         let kept = self.out.keep_text(raw, self.limits);
                         self.out.times.push(kept);
                     } else {
-                        self.out.truncated.meta = true;
+                        self.out.truncated.add(PageLimit::Meta, 1);
                     }
                 }
             }
@@ -136,7 +137,7 @@ impl Pass<'_> {
             return None;
         }
         if self.out.links.len() >= self.limits.max_links {
-            self.out.truncated.links = true;
+            self.out.truncated.add(PageLimit::Links, 1);
             return None;
         }
         let href = self.out.keep_href(raw, self.limits)?;
@@ -150,7 +151,7 @@ impl Pass<'_> {
 
     fn add(&mut self, kind: LinkKind, href: Span, label: Span, rel: Rel) -> Option<usize> {
         if self.out.links.len() >= self.limits.max_links {
-            self.out.truncated.links = true;
+            self.out.truncated.add(PageLimit::Links, 1);
             return None;
         }
         let here = self.out.text.len();

@@ -3,7 +3,7 @@
 use super::attributes::{Attr, Attributes};
 use super::byte_class::{SPACE, skip};
 use super::extract::Extract;
-use super::limits::Limits;
+use super::limits::{Limits, PageLimit};
 use super::robots_directives::RobotsDirectives;
 use super::span::Span;
 
@@ -149,7 +149,7 @@ impl Extract {
 
     fn note_date(&mut self, kind: DateKind, content: &str, limits: &Limits) {
         if self.meta.dates.len() >= limits.max_meta_items {
-            self.truncated.meta = true;
+            self.truncated.add(PageLimit::Meta, 1);
             return;
         }
         let value = self.keep_text(content, limits);

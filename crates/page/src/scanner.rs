@@ -10,7 +10,7 @@ use super::custom_tags::CustomTags;
 use super::extract::{Extract, TagEvent, TagKind};
 use super::flow::{Flow, Reading};
 use super::foreign::Foreign;
-use super::limits::Limits;
+use super::limits::{Limits, PageLimit};
 use super::raw_text::after_comment;
 use super::swar;
 use super::tags::{ACTS, ATTRS, BLOCK, CELL, TagId, find_packed, find_written};
@@ -47,7 +47,9 @@ impl Scanner {
         self.foreign.clear();
         self.custom.clear();
         let end = html.floor_char_boundary(self.limits.max_html_bytes.min(u32::MAX as usize));
-        out.truncated.html = end < html.len();
+        if end < html.len() {
+            out.truncated.add(PageLimit::Html, html.len() - end);
+        }
         let html = html.get(..end).unwrap_or("");
         let text_limit = self.limits.max_text_bytes.min(u32::MAX as usize);
         let mut pass = Pass {
@@ -208,7 +210,7 @@ impl Pass<'_> {
             let text_at = self.out.text.len() as u32;
             self.out.events.push(TagEvent { text_at, source_at: open as u32, tag, kind });
         } else {
-            self.out.truncated.tag_events = true;
+            self.out.truncated.add(PageLimit::TagEvents, 1);
         }
     }
 

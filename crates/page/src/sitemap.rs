@@ -70,15 +70,36 @@ pub enum ChangeFreq {
 pub struct Listing {
     pub kind: ListKind,
     pub entries: Vec<Entry>,
-    /// Entries beyond [`MAX_ENTRIES`] were left out.
-    pub truncated: bool,
+    /// Entries that were left out because there are too many.
+    pub beyond: u64,
+    /// Entries that were left out because their address is too long.
+    pub too_long: u64,
+    limits: ListLimits,
+}
+
+/// How much of one list is kept; [`ListLimits::default`] is what the protocol allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListLimits {
+    pub max_entries: usize,
+    pub max_loc_bytes: usize,
+}
+
+impl Default for ListLimits {
+    fn default() -> Self {
+        Self { max_entries: MAX_ENTRIES, max_loc_bytes: MAX_LOC_BYTES }
+    }
 }
 
 /// Reads a list; `None` when `text` is none that we know.
 pub fn parse(text: &str) -> Option<Listing> {
+    parse_within(text, ListLimits::default())
+}
+
+/// The same within other limits.
+pub fn parse_within(text: &str, limits: ListLimits) -> Option<Listing> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if !text.starts_with('<') {
-        return plain(text);
+        return plain(text, limits);
     }
     let mut reader = Reader::new(text);
     while let Some(token) = reader.next() {
@@ -92,27 +113,27 @@ pub fn parse(text: &str) -> Option<Listing> {
             "feed" => ListKind::Atom,
             _ => return None,
         };
-        return Some(entries(reader, kind));
+        return Some(entries(reader, kind, limits));
     }
     None
 }
 
-fn plain(text: &str) -> Option<Listing> {
-    let mut listing = Listing { kind: ListKind::Text, entries: Vec::new(), truncated: false };
+fn plain(text: &str, limits: ListLimits) -> Option<Listing> {
+    let mut listing = Listing::new(ListKind::Text, limits);
     for line in text.lines().map(trim).filter(|l| l.starts_with("http://") || l.starts_with("https://")) {
         listing.add(Entry { loc: line.to_owned(), ..Entry::default() });
     }
     (!listing.entries.is_empty()).then_some(listing)
 }
 
-fn entries(reader: Reader<'_>, kind: ListKind) -> Listing {
+fn entries(reader: Reader<'_>, kind: ListKind, limits: ListLimits) -> Listing {
     let item = match kind {
         ListKind::UrlSet => "url",
         ListKind::Index => "sitemap",
         ListKind::Rss => "item",
         ListKind::Atom | ListKind::Text => "entry",
     };
-    let mut listing = Listing { kind, entries: Vec::new(), truncated: false };
+    let mut listing = Listing::new(kind, limits);
     let mut depth = 0usize;
     // The entry being read, the depth it was opened at, and a fallback address.
     let mut open: Option<(Entry, usize, Option<String>)> = None;
@@ -136,7 +157,7 @@ fn entries(reader: Reader<'_>, kind: ListKind) -> Listing {
                 depth += usize::from(!empty);
             }
             Token::Text { text, raw } => {
-                if field.is_some() && value.len() < MAX_LOC_BYTES * 2 {
+                if field.is_some() && value.len() <= limits.max_loc_bytes.saturating_mul(2) {
                     append(&mut value, text, raw);
                 }
             }
@@ -159,9 +180,6 @@ fn entries(reader: Reader<'_>, kind: ListKind) -> Listing {
                 }
             }
         }
-        if listing.truncated {
-            break;
-        }
     }
     // A file cut short still tells its last address.
     if let Some((mut entry, _, fallback)) = open {
@@ -174,12 +192,20 @@ fn entries(reader: Reader<'_>, kind: ListKind) -> Listing {
 }
 
 impl Listing {
+    fn new(kind: ListKind, limits: ListLimits) -> Self {
+        Self { kind, entries: Vec::new(), beyond: 0, too_long: 0, limits }
+    }
+
     fn add(&mut self, entry: Entry) {
-        if entry.loc.is_empty() || entry.loc.len() > MAX_LOC_BYTES {
+        if entry.loc.is_empty() {
             return;
         }
-        if self.entries.len() >= MAX_ENTRIES {
-            self.truncated = true;
+        if entry.loc.len() > self.limits.max_loc_bytes {
+            self.too_long += 1;
+            return;
+        }
+        if self.entries.len() >= self.limits.max_entries {
+            self.beyond += 1;
             return;
         }
         self.entries.push(entry);
@@ -187,7 +213,7 @@ impl Listing {
 }
 
 fn set(entry: &mut Entry, fallback: &mut Option<String>, kind: ListKind, field: &str, value: &str) {
-    if value.is_empty() || value.len() > MAX_LOC_BYTES {
+    if value.is_empty() {
         return;
     }
     let short = value.len() <= MAX_VALUE_BYTES;

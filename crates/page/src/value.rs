@@ -4,7 +4,7 @@ use super::byte_class::{SPACE, VALUE_STOP, is, trim};
 use super::entities::{self, Context};
 use super::extract::Extract;
 use super::flow::{Flow, Reading};
-use super::limits::Limits;
+use super::limits::{Limits, PageLimit};
 use super::span::Span;
 use super::swar;
 
@@ -14,7 +14,7 @@ impl Extract {
     pub(crate) fn keep_href(&mut self, raw: &str, limits: &Limits) -> Option<Span> {
         let raw = trim(raw);
         if raw.len() > limits.max_attribute_bytes {
-            self.truncated.attributes = true;
+            self.truncated.add(PageLimit::Attributes, 1);
             return None;
         }
         if !self.has_room(raw.len(), limits) {
@@ -37,14 +37,18 @@ impl Extract {
         }
         let mut flow = Flow::new(start, start.saturating_add(limits.max_attribute_bytes));
         flow.push(&mut self.arena, raw, 0..raw.len(), Reading::Attribute);
-        self.truncated.attributes |= flow.full;
+        if flow.full {
+            self.truncated.add(PageLimit::Attributes, 1);
+        }
         Span::new(start, self.arena.len())
     }
 
     /// Decoding never lengthens a value by more than a replaced NUL does, so the room is asked for threefold.
     pub(crate) fn has_room(&mut self, bytes: usize, limits: &Limits) -> bool {
         let fits = self.arena.len().saturating_add(bytes.saturating_mul(3)) <= limits.max_arena_bytes;
-        self.truncated.arena |= !fits;
+        if !fits {
+            self.truncated.add(PageLimit::Arena, 1);
+        }
         fits
     }
 
@@ -115,10 +119,10 @@ mod tests {
         let mut extract = Extract::new();
         let limits = Limits { max_attribute_bytes: 4, ..Limits::default() };
         assert_eq!(extract.keep_href("12345", &limits), None);
-        assert!(extract.truncated.attributes);
+        assert!(extract.truncated.get(PageLimit::Attributes) > 0);
         assert_eq!(extract.keep_text("12345 7", &limits).of(&extract.arena), "1234");
         let limits = Limits { max_arena_bytes: 10, ..Limits::default() };
         assert_eq!(extract.keep_href("1234", &limits), None);
-        assert!(extract.truncated.arena);
+        assert!(extract.truncated.get(PageLimit::Arena) > 0);
     }
 }

@@ -133,7 +133,7 @@ impl Reason {
             Self::TooManyRedirects => Some("--set scope.max_redirects=N"),
             Self::Trap => Some("the settings under [traps]"),
             Self::QueryBudget => Some("--set traps.max_queries_per_path=N"),
-            Self::Nofollow => Some("--set robots.nofollow=false"),
+            Self::Nofollow => Some("--ignore-nofollow (robots.nofollow)"),
             Self::OffTopic => Some("--least-link 0 (focus.least_link)"),
             Self::Robots => Some("--set robots.obey=false, where you may"),
             Self::RobotsUnreachable => Some("the same command again asks for robots.txt again"),

@@ -26,7 +26,10 @@ impl Bookkeeper {
         let waiting = self.ended.len();
         let every = if self.member.is_some() { COMMIT_EVERY_IN_CLUSTER } else { COMMIT_EVERY };
         let mut due = waiting >= COMMIT_VISITS || self.last_commit.elapsed() >= every;
-        let mut nothing = waiting == 0 && !self.frontier.has_changes() && self.mailbox.mark.is_none();
+        let mut nothing = waiting == 0
+            && !self.frontier.has_changes()
+            && self.mailbox.mark.is_none()
+            && self.left_out.is_empty();
         if let Some(member) = &self.member {
             due = (due || member.wants_commit()) && member.may_commit();
             let failed = member.aside.as_ref().is_some_and(Aside::has_failed);
@@ -61,6 +64,7 @@ impl Bookkeeper {
             extra: std::mem::take(&mut self.extra),
             changes,
             marks,
+            left_out: std::mem::take(&mut self.left_out),
         };
         self.last_commit = Instant::now();
         self.committing += 1;

@@ -10,7 +10,7 @@ use super::{Bookkeeper, Event, PageResult, Results};
 use crate::clock;
 use crate::committer::{CommitError, Ended};
 use crate::judge::{Again, Judged};
-use crate::outlinks::Outlinks;
+use crate::outlinks::{LinkCounts, Outlinks};
 use crate::prospects::Found;
 use crate::worker::Finished;
 
@@ -64,8 +64,13 @@ impl Bookkeeper {
                 self.end_page(PageResult { host, entry, judged }, now)?;
                 self.end_held(key, now)?;
             }
-            Finished::Rules { host, end, sitemaps, address, elapsed_ms, encoded } => {
+            Finished::Rules { host, end, sitemaps, counts, address, elapsed_ms, encoded } => {
                 self.extra.extend(encoded.map(|encoded| *encoded));
+                if counts != LinkCounts::default() {
+                    let origin = self.frontier.origin(host).unwrap_or_default().to_owned();
+                    self.totals.count_links(&counts);
+                    self.totals.count_cuts(&counts, &format!("{origin}/robots.txt"));
+                }
                 self.frontier.finish_rules(host, end, address, elapsed_ms, now);
                 for url in sitemaps {
                     let found = Found { depth: 0, seed: false, relevance: 0.0 };
@@ -105,8 +110,9 @@ impl Bookkeeper {
             self.frontier.abandon(host, entry.revisit, now);
             return Ok(());
         }
-        let Judged { end, outlinks, edges, encoded, counts, again, relevance, news, .. } = *judged;
+        let Judged { end, outlinks, edges, encoded, counts, left_out, again, relevance, news, .. } = *judged;
         self.totals.count_links(&counts);
+        self.totals.count_cuts(&counts, entry.url.as_str());
         let near = end.visit.as_ref().is_some_and(|visit| visit.near_duplicate.is_some());
         let duplicate = end.visit.as_ref().is_some_and(|visit| visit.duplicate_of.is_some());
         let body_bytes = end.visit.as_ref().map_or(0, |visit| visit.body_bytes);
@@ -136,6 +142,7 @@ impl Bookkeeper {
                     self.totals.near_duplicates += u64::from(near);
                 }
                 let found_on = UrlId { partition: done.slot.partition, key };
+                self.note_page_cuts(found_on, &counts, left_out);
                 self.admit(&outlinks, found_on, now)?;
                 if let Some(digest) = first_print {
                     self.claim_print(digest, found_on)?;

@@ -2,13 +2,14 @@
 
 use lycosa_cluster::plan::{Route, route};
 use lycosa_cluster::{Batch, Link, LinkMode};
-use lycosa_frontier::store::{HostSlot, Placement};
+use lycosa_frontier::store::{HostSlot, LeftOutRule, Placement};
 use lycosa_frontier::{Admission, Discovered, StoreError};
 use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlKey};
 
 use super::Bookkeeper;
 use super::placing::Place;
 use crate::cluster::note::Note;
+use crate::limits::Limit;
 use crate::prospects::Found;
 
 impl Bookkeeper {
@@ -162,7 +163,10 @@ impl Bookkeeper {
                 self.frontier.raise(found.key.low(), &found.signals)?;
             }
             Admission::SeenBefore | Admission::Elsewhere => {}
-            Admission::QueryBudget => self.totals.count_rejected("query-budget"),
+            Admission::QueryBudget => {
+                self.totals.count_rejected("query-budget");
+                self.cut_url(Limit::Queries, LeftOutRule::QueryBudget, found.url, found.found_on);
+            }
         }
         Ok(())
     }

@@ -160,8 +160,8 @@ impl Judge {
                 payload_sha1: facts.payload_sha1,
             };
             self.archive_unchanged(entry, visit, response, &unchanged, &mut judged);
-            facts.etag = response.etag().map(|etag| super::clip(etag).into_owned());
-            facts.last_modified = response.last_modified().map(|date| super::clip(date).into_owned());
+            facts.etag = response.etag().map(|etag| super::facts::clip(etag).into_owned());
+            facts.last_modified = response.last_modified().map(|date| super::facts::clip(date).into_owned());
             judged.end.visit = Some(facts);
             let mut again = earlier.again(visit, outcome, Change::Unchanged);
             again.keeps_copy = true;

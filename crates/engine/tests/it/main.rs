@@ -4,10 +4,12 @@
 
 mod cluster;
 mod coverage;
+mod handmade;
 mod hostile;
 mod incomplete;
 mod indexing;
 mod kill;
+mod limits;
 mod moved;
 mod orders;
 mod politeness;

@@ -23,6 +23,7 @@ pub struct Robots {
     rules: Box<[Rule]>,
     crawl_delay_ms: Option<u64>,
     sitemaps: Box<[String]>,
+    sitemaps_beyond: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +47,7 @@ impl Robots {
         let mut named = Group::default();
         let mut everyone = Group::default();
         let mut sitemaps = Vec::new();
+        let mut sitemaps_beyond = 0u32;
         // Whom the current group speaks to, and whether its list of names has ended.
         let (mut to_named, mut to_everyone, mut names_ended) = (false, false, false);
         for (number, line) in lines(bytes) {
@@ -89,8 +91,13 @@ impl Robots {
                     }
                 }
                 Field::Sitemap => {
-                    if !value.is_empty() && sitemaps.len() < MAX_SITEMAPS {
+                    if value.is_empty() {
+                        continue;
+                    }
+                    if sitemaps.len() < MAX_SITEMAPS {
                         sitemaps.push(value.to_owned());
+                    } else {
+                        sitemaps_beyond += 1;
                     }
                 }
             }
@@ -98,7 +105,12 @@ impl Robots {
         let group = if named.found { named } else { everyone };
         let mut rules = group.rules;
         rules.sort_by_key(|rule| (std::cmp::Reverse(rule.pattern.weight()), !rule.allow));
-        Self { rules: rules.into(), crawl_delay_ms: group.crawl_delay_ms, sitemaps: sitemaps.into() }
+        Self {
+            rules: rules.into(),
+            crawl_delay_ms: group.crawl_delay_ms,
+            sitemaps: sitemaps.into(),
+            sitemaps_beyond,
+        }
     }
 
     /// Whether this path and query may be requested. A path that no rule matches may be.
@@ -128,6 +140,11 @@ impl Robots {
     }
 
     /// The values of the Sitemap lines as written; they belong to no group.
+    /// Sitemap lines that were left out because there are too many.
+    pub fn sitemaps_beyond(&self) -> u32 {
+        self.sitemaps_beyond
+    }
+
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
     }

@@ -109,6 +109,14 @@ impl RobotsPolicy {
         }
     }
 
+    /// Sitemap lines that were left out because there are too many.
+    pub fn sitemaps_beyond(&self) -> u32 {
+        match self {
+            Self::Rules(robots) => robots.sitemaps_beyond(),
+            _ => 0,
+        }
+    }
+
     pub fn sitemaps(&self) -> &[String] {
         match self {
             Self::Rules(robots) => robots.sitemaps(),

@@ -10,6 +10,7 @@ mod codec;
 mod collect;
 mod heap;
 mod keys;
+mod left_out;
 mod long_rows;
 mod operations;
 mod partitions;
@@ -34,6 +35,7 @@ use lycosa_types::{Digest, HostKey, PartitionId, UrlId, UrlKey, UrlRecord};
 pub use backlog::Backlog;
 pub use codec::{HostRecord, RulesRecord};
 pub use keys::HostSlot;
+pub use left_out::{LeftOut, LeftOutNotes, LeftOutRule};
 pub use operations::{Operation, Operations, PartitionOperations};
 pub use partitions::{Pairs, PartitionWrite};
 pub use picture::PartitionPicture;
@@ -162,6 +164,7 @@ pub struct Store {
     history: Rows,
     claims: Rows,
     placing: Rows,
+    left_out: Rows,
     poisoned: AtomicBool,
 }
 
@@ -230,6 +233,7 @@ impl Store {
             history: rows("history", long)?,
             claims: rows("claims", short)?,
             placing: rows("placing", short)?,
+            left_out: rows("left-out", short)?,
             signatures: rows("signatures", short)?,
             // Read in order, from end to end, and nothing in it can be made smaller.
             seen: {
@@ -282,7 +286,7 @@ impl Store {
         Ok(())
     }
 
-    fn all(&self) -> [&Rows; 14] {
+    fn all(&self) -> [&Rows; 15] {
         [
             &self.meta,
             &self.urls,
@@ -298,6 +302,7 @@ impl Store {
             &self.history,
             &self.claims,
             &self.placing,
+            &self.left_out,
         ]
     }
 

@@ -129,6 +129,9 @@ pub struct SettingArgs {
     /// Do not ask for, nor obey, robots.txt (only for sites of your own)
     #[arg(long)]
     pub ignore_robots: bool,
+    /// Also follow links where the page or the link says nofollow
+    #[arg(long)]
+    pub ignore_nofollow: bool,
     /// Do not follow the sitemaps that robots.txt names
     #[arg(long)]
     pub no_sitemaps: bool,
@@ -220,6 +223,7 @@ impl SettingArgs {
         set(&mut config.refresh.budget_per_s, self.refresh_budget);
         config.refresh.continuous |= self.continuous;
         config.robots.obey &= !self.ignore_robots;
+        config.robots.nofollow &= !self.ignore_nofollow;
         config.robots.sitemaps &= !self.no_sitemaps;
         config.guesses &= !self.no_guesses;
         config.archive.enabled &= !self.no_archive;

@@ -1,10 +1,12 @@
 //! `lycosa why`: what happened to a URL, and why.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use lycosa_engine::limits::Limit;
 use lycosa_engine::why::WhyError;
 use lycosa_engine::{CrawlReader, Layout, Why, why};
 use lycosa_frontier::Rejection;
@@ -41,13 +43,17 @@ pub struct WhyArgs {
 pub struct Answer<'a> {
     /// In canonical form.
     pub url: &'a str,
-    /// `done`, `queued`, `rejected` or `unknown`.
+    /// `done`, `queued`, `rejected`, `left-out` or `unknown`.
     pub state: &'static str,
     /// One sentence for people.
     pub because: &'a str,
     pub partition: u16,
     /// Why it is not part of the crawl.
     pub rejection: Option<&'a Rejection>,
+    /// The page whose link to it was left out.
+    pub left_out_on: Option<&'a str>,
+    /// What limits left out of the page itself, by the limit's name.
+    pub cuts: BTreeMap<&'a str, u32>,
     #[serde(flatten)]
     pub known: Option<KnownUrl<'a>>,
 }
@@ -60,6 +66,8 @@ impl<'a> Answer<'a> {
             because: &why.because,
             partition: why.partition.0,
             rejection: why.rejection.as_ref(),
+            left_out_on: why.left_out_on.as_deref(),
+            cuts: why.cuts.iter().map(|(limit, count)| (limit.as_str(), *count)).collect(),
             known: why.record.as_ref().map(|record| KnownUrl::new(reader, record)).transpose()?,
         })
     }
@@ -70,7 +78,10 @@ pub fn run(args: WhyArgs) -> Result<Exit> {
     let mut out = stdout();
     let mut exit = Exit::Done;
     for raw in &args.urls {
-        let answer = why(&reader.store, &reader.config, raw);
+        let mut answer = why(&reader.store, &reader.config, raw);
+        if let Ok(answer) = &mut answer {
+            find_on_cut_pages(&reader, answer);
+        }
         match (answer, args.json) {
             (Ok(answer), true) => {
                 writeln!(out, "{}", serde_json::to_string(&Answer::new(&reader, &answer)?)?)?
@@ -95,6 +106,35 @@ pub fn run(args: WhyArgs) -> Result<Exit> {
     }
     out.flush()?;
     Ok(exit)
+}
+
+/// Where a URL is unknown and some pages had more links than were read: reads these pages again, as far as the archive has
+/// them, and looks for it among all their links.
+fn find_on_cut_pages(reader: &CrawlReader, answer: &mut Why) {
+    for (page, cut) in std::mem::take(&mut answer.may_be_on) {
+        let links = reader.find(&page).ok().and_then(|record| reader.links_without_limits(&record).ok());
+        let Some(links) = links else {
+            answer.may_be_on.push((page, cut));
+            continue;
+        };
+        if links.contains(&answer.url) {
+            answer.state = "left-out";
+            answer.because = format!(
+                "not followed: it is one of {} links and entries of {page} that a limit left out; see lycosa why {page}",
+                count(u64::from(cut))
+            );
+            answer.left_out_on = Some(page);
+            return;
+        }
+    }
+    if let Some((page, cut)) = answer.may_be_on.first() {
+        answer.because.push_str(&format!(
+            "; it may be among what limits left out of {} ({}, {} left out)",
+            plural(answer.may_be_on.len() as u64, "page", "pages"),
+            page,
+            count(u64::from(*cut))
+        ));
+    }
 }
 
 /// What the last of several visits showed.
@@ -140,6 +180,10 @@ pub fn text(why: &Why) -> String {
                 table.row("archive", place);
             }
         }
+    }
+    for (limit, number) in &why.cuts {
+        let what = Limit::named(limit).map_or("left out", Limit::what);
+        table.row("left out", format!("{what}: {} beyond {limit}", count(u64::from(*number))));
     }
     table.row("partition", why.partition.to_string());
     format!("{}\n{}", why.url, table.text(2))

@@ -1,6 +1,6 @@
 //! What is taken from well-formed and from odd pages.
 
-use lycosa_page::{DateKind, Extract, Limits, LinkKind, Rel, Scanner, TagId, TagKind};
+use lycosa_page::{DateKind, Extract, Limits, LinkKind, PageLimit, Rel, Scanner, TagId, TagKind};
 
 fn scan(html: &str) -> Extract {
     scan_with(html, Limits::default())
@@ -227,7 +227,7 @@ fn custom_tags_are_numbered_up_to_the_limit() {
     let page = scan_with("<x-a><X-B><x-c><x-a>", limits);
     let names: Vec<_> = page.start_tags().map(|t| page.tag_name(t)).collect();
     assert_eq!(names, ["x-a", "x-b", "?", "x-a"]);
-    assert!(page.truncated.custom_tags && page.events[2].tag == TagId::UNNAMED);
+    assert!(page.truncated.get(PageLimit::CustomTags) == 1 && page.events[2].tag == TagId::UNNAMED);
 }
 
 #[test]
@@ -238,14 +238,59 @@ fn limits_are_told() {
         "<title>abcdef</title><h1>a</h1><h2>b</h2><a href=1></a><a href=2></a><a href=3></a>",
         limits,
     );
-    assert!(
-        page.truncated.links && page.truncated.headings && page.truncated.tag_events && page.truncated.title
-    );
+    let reached: Vec<_> = page.truncated.reached().collect();
+    let expected = [
+        (PageLimit::Links, 1),
+        (PageLimit::TagEvents, 8),
+        (PageLimit::Headings, 1),
+        (PageLimit::Title, 1),
+    ];
+    assert_eq!(reached, expected);
     assert_eq!((page.links.len(), page.headings.len(), page.events.len(), page.title()), (2, 1, 4, "abc"));
     let page =
         scan_with("<p>some text <a href=x>here</a>", Limits { max_text_bytes: 6, ..Limits::default() });
-    assert!(page.truncated.text && page.text == "some t" && page.truncated.any());
+    assert!(page.truncated.get(PageLimit::Text) == 1 && page.text == "some t" && page.truncated.any());
     let page = scan_with("<p>é<b>", Limits { max_html_bytes: 4, ..Limits::default() });
-    assert!(page.truncated.html && page.text.is_empty());
+    assert!(page.truncated.get(PageLimit::Html) == 4 && page.text.is_empty());
     assert!(!scan("<p>a").truncated.any());
+}
+
+/// A page that reaches the limit, and the limits under which it does.
+fn beyond(limit: PageLimit) -> (String, Limits) {
+    let all = Limits::default();
+    match limit {
+        PageLimit::Html => ("<p>abc".to_owned(), Limits { max_html_bytes: 4, ..all }),
+        PageLimit::Links => ("<a href=1></a><a href=2></a>".to_owned(), Limits { max_links: 1, ..all }),
+        PageLimit::Text => ("<p>some text".to_owned(), Limits { max_text_bytes: 4, ..all }),
+        PageLimit::Attributes => ("<a href=123456>".to_owned(), Limits { max_attribute_bytes: 4, ..all }),
+        PageLimit::Arena => ("<a href=123456>".to_owned(), Limits { max_arena_bytes: 4, ..all }),
+        PageLimit::TagEvents => ("<p><p><p>".to_owned(), Limits { max_tag_events: 2, ..all }),
+        PageLimit::CustomTags => ("<x-a><x-b>".to_owned(), Limits { max_custom_tags: 1, ..all }),
+        PageLimit::Headings => ("<h1>a</h1><h1>b</h1>".to_owned(), Limits { max_headings: 1, ..all }),
+        PageLimit::Title => ("<title>abcdef</title>".to_owned(), Limits { max_title_bytes: 3, ..all }),
+        PageLimit::Meta => {
+            let dates = "<time datetime=2020-01-01></time>".repeat(3);
+            (dates, Limits { max_meta_items: 2, ..all })
+        }
+        PageLimit::ForeignDepth => {
+            ("<svg><foreignObject><svg>".to_owned(), Limits { max_foreign_depth: 2, ..all })
+        }
+    }
+}
+
+#[test]
+fn every_limit_of_a_page_counts_what_it_leaves_out() {
+    for limit in PageLimit::ALL {
+        let (html, limits) = beyond(limit);
+        assert!(scan_with(&html, limits).truncated.get(limit) > 0, "{}", limit.name());
+        assert_eq!(scan(&html).truncated.get(limit), 0, "{}", limit.name());
+    }
+}
+
+#[test]
+fn an_index_page_of_34_954_links_gives_all_of_them() {
+    let html: String = (0..34_954).map(|n| format!("<a href=/entry/number/{n}>Entry {n}</a>\n")).collect();
+    let page = scan(&html);
+    assert_eq!(page.links.len(), 34_954);
+    assert!(!page.truncated.any());
 }

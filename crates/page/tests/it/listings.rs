@@ -65,9 +65,10 @@ fn broken_files_still_tell_something() {
 fn limits_hold() {
     let one = "<url><loc>http://a/</loc></url>";
     let listing = parse(&format!("<urlset>{}", one.repeat(MAX_ENTRIES + 5))).unwrap();
-    assert!(listing.truncated && listing.entries.len() == MAX_ENTRIES);
+    assert_eq!((listing.beyond, listing.entries.len()), (5, MAX_ENTRIES));
     let long = format!("<urlset><url><loc>http://a/{}</loc></url>", "x".repeat(MAX_LOC_BYTES));
     assert!(locs(&long).is_empty());
+    assert_eq!(parse(&long).unwrap().too_long, 1);
     let deep = format!("<urlset>{}{one}", "<x>".repeat(100_000));
     assert!(locs(&deep).is_empty());
 }
