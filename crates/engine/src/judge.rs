@@ -21,8 +21,8 @@ use lycosa_frontier::store::LeftOut;
 use lycosa_frontier::{First, PageEnd, PrintTable, Scope, Store};
 use lycosa_graph::PageEdges;
 use lycosa_page::{
-    Comparison, ContentKind, ContentReader, Extract, HostTemplate, Judger, PictureMark, Scanner, Signal, Topic,
-    Verdict, charset, sniff,
+    Comparison, ContentKind, ContentReader, Extract, HostTemplate, Judger, PictureMark, Scanner, Signal,
+    Topic, Verdict, charset, sniff,
 };
 use lycosa_types::{CanonUrl, Digest, HostKey, Outcome, UrlId, VisitFacts};
 

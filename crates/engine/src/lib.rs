@@ -33,8 +33,8 @@
 //! | [`reader`] | a crawl directory, read |
 //! | [`why`] | what happened to one URL, and why |
 
-pub mod bookkeeper;
 mod all_links;
+pub mod bookkeeper;
 pub mod clock;
 pub mod cluster;
 pub mod committer;
@@ -46,6 +46,7 @@ pub mod judge;
 pub mod lane;
 pub mod layout;
 pub mod left_out;
+pub mod limits;
 pub mod near;
 pub mod outlinks;
 pub mod prospects;
@@ -55,7 +56,6 @@ pub mod report;
 pub mod rules;
 pub mod seeds;
 pub mod shipping;
-pub mod limits;
 pub mod totals;
 pub mod why;
 pub mod worker;

@@ -81,8 +81,7 @@ pub fn judge(
         Ok(response) => (response.status, Vec::new()),
         Err(_) => (0, Vec::new()),
     };
-    let sitemaps =
-        NamedSitemaps { named: policy.sitemaps().to_vec(), beyond: policy.sitemaps_beyond() };
+    let sitemaps = NamedSitemaps { named: policy.sitemaps().to_vec(), beyond: policy.sitemaps_beyond() };
     let record = RulesRecord { fetched_at: now, status, body };
     (RulesEnd::Known { rules: Arc::new(HostRules(policy)), record }, sitemaps)
 }

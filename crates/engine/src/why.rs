@@ -131,7 +131,8 @@ fn explain_absence(store: &Store, config: &Config, url: &CanonUrl, why: &mut Why
             Some((rule, page)) => {
                 why.state = "left-out";
                 why.because = explain_left_out(store, config, rule, page)?;
-                why.left_out_on = page.map(|page| store.url(page)).transpose()?.flatten().map(|page| page.url);
+                why.left_out_on =
+                    page.map(|page| store.url(page)).transpose()?.flatten().map(|page| page.url);
             }
             None => {
                 why.because = "within scope, but none of the links that were followed leads to it".to_owned();
@@ -150,8 +151,7 @@ fn explain_absence(store: &Store, config: &Config, url: &CanonUrl, why: &mut Why
 /// Pages that are named where a URL may be among the links left out.
 const MAX_CUT_PAGES: usize = 1000;
 /// Endings of what browsers show as images.
-const IMAGE_ENDINGS: [&str; 9] =
-    [".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".ico", ".avif", ".bmp"];
+const IMAGE_ENDINGS: [&str; 9] = [".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".ico", ".avif", ".bmp"];
 
 /// The rule that left a link out, in words.
 fn explain_left_out(

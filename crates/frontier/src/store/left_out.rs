@@ -130,7 +130,8 @@ impl Store {
 
 fn read_cuts(row: &[u8]) -> Vec<(String, u32)> {
     let text = row.get(1..).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
-    let read = |line: &str| line.split_once(' ').and_then(|(name, n)| Some((name.to_owned(), n.parse().ok()?)));
+    let read =
+        |line: &str| line.split_once(' ').and_then(|(name, n)| Some((name.to_owned(), n.parse().ok()?)));
     text.lines().filter_map(read).collect()
 }
 

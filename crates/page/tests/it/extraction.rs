@@ -239,12 +239,8 @@ fn limits_are_told() {
         limits,
     );
     let reached: Vec<_> = page.truncated.reached().collect();
-    let expected = [
-        (PageLimit::Links, 1),
-        (PageLimit::TagEvents, 8),
-        (PageLimit::Headings, 1),
-        (PageLimit::Title, 1),
-    ];
+    let expected =
+        [(PageLimit::Links, 1), (PageLimit::TagEvents, 8), (PageLimit::Headings, 1), (PageLimit::Title, 1)];
     assert_eq!(reached, expected);
     assert_eq!((page.links.len(), page.headings.len(), page.events.len(), page.title()), (2, 1, 4, "abc"));
     let page =
