@@ -10,9 +10,9 @@ use tokio::time::{Instant, timeout};
 
 use crate::bus::{Bus, BusError, Keys, Lane, Watcher};
 use crate::leader::Leader;
-use crate::membership::{Beat, MEMBER_KEYS, Timing, Tracker, member_key};
+use crate::membership::{Beat, MEMBER_KEYS, OwnBeats, Timing, Tracker, member_key};
 use crate::name::NodeId;
-use crate::plan::{Allocation, Member, PlanInput, RegionId, Slot, Table, plan};
+use crate::plan::{Allocation, Member, PlanInput, RegionId, Slot, Table, TableError, plan};
 use crate::termination::{Detector, PartitionReport, Verdict};
 
 pub const TABLE_KEY: &str = "crawl.table";
@@ -47,9 +47,10 @@ pub struct Coordinator<B: Bus> {
     leader: Leader,
     tracker: Tracker,
     watcher: Option<B::Watcher>,
-    /// A clock that runs only while this node listens: whoever was not heard because nobody listened is not dead.
+    own_beats: OwnBeats,
+    /// Everything that was put before this has been heard: it is when our own beat was put that came back last. A clock
+    /// that stands still while the watch is silent, so that nobody is dead on account of that.
     heard_until: Instant,
-    listened_at: Instant,
     /// Since when this node leads.
     leading_since: Option<Instant>,
     table: Option<(Table, u64)>,
@@ -61,7 +62,7 @@ pub struct Coordinator<B: Bus> {
 }
 
 impl<B: Bus> Coordinator<B> {
-    pub fn new(bus: B, config: CoordinatorConfig) -> Self {
+    pub fn new(bus: B, config: CoordinatorConfig, own_beats: OwnBeats) -> Self {
         let extra = if config.standby { config.timing.beat * 2 } else { Duration::ZERO };
         Self {
             leader: Leader::new(config.node.clone(), config.timing.leader_after + extra),
@@ -69,8 +70,8 @@ impl<B: Bus> Coordinator<B> {
             bus,
             config,
             watcher: None,
+            own_beats,
             heard_until: Instant::now(),
-            listened_at: Instant::now(),
             leading_since: None,
             table: None,
             waiting: BTreeMap::new(),
@@ -85,6 +86,12 @@ impl<B: Bus> Coordinator<B> {
             self.follow(Instant::now() + self.config.timing.beat / 2).await;
             let now = Instant::now();
             let led = self.leading_since.is_some();
+            if self.tracker.is_superseded(&self.config.node) {
+                // A later life of this node coordinates from now on, if any does.
+                self.leader.resign(&self.bus).await;
+                self.leading_since = None;
+                continue;
+            }
             match self.leader.tick(&self.bus).await {
                 Ok(true) if !led => {
                     tracing::info!(node = %self.config.node, "this node coordinates");
@@ -118,7 +125,7 @@ impl<B: Bus> Coordinator<B> {
                 None => match timeout(WATCH_PATIENCE, self.bus.watch(Keys::Under(MEMBER_KEYS))).await {
                     Ok(Ok(watcher)) => {
                         // Silence while we were not listening is no sign of death.
-                        self.tracker.forgive(self.heard_until);
+                        self.tracker.forgive(Instant::now());
                         self.watcher.insert(watcher)
                     }
                     Ok(Err(_)) | Err(_) => {
@@ -129,18 +136,21 @@ impl<B: Bus> Coordinator<B> {
             };
             match timeout(left, watcher.next()).await {
                 Ok(Ok(update)) => {
-                    self.tracker.observe(&update.key, update.value.as_deref(), self.heard_until);
+                    self.tracker.observe(&update.key, update.value.as_deref(), Instant::now());
+                    let number = self.tracker.number_of(&self.config.node);
+                    if let Some(at) = number.and_then(|number| self.own_beats.put_at(number)) {
+                        self.heard_until = self.heard_until.max(at);
+                    }
                     if Instant::now() > latest {
                         return;
                     }
                 }
                 Ok(Err(_)) => self.watcher = None,
                 Err(_) => {
-                    // All there was has been heard. A node that was stopped in between credits itself little.
-                    let now = Instant::now();
-                    let passed = now.duration_since(self.listened_at).min(self.config.timing.beat);
-                    self.heard_until += passed;
-                    self.listened_at = now;
+                    // A watch that does not bring our own beats is deaf: another one may not be.
+                    if Instant::now().duration_since(self.heard_until) > self.config.timing.dead_after {
+                        self.watcher = None;
+                    }
                     return;
                 }
             }
@@ -151,7 +161,9 @@ impl<B: Bus> Coordinator<B> {
         let now = Instant::now();
         let heard = self.heard_until;
         // A watch that does not even bring our own beats tells nothing about others.
-        if self.watcher.is_none() || !self.tracker.alive(heard).any(|beat| beat.node == self.config.node) {
+        let is_deaf = now.duration_since(heard) > self.config.timing.dead_after;
+        if self.watcher.is_none() || is_deaf || !self.tracker.alive(heard).any(|b| b.node == self.config.node)
+        {
             return Ok(());
         }
         if self.table.is_none() {
@@ -179,6 +191,7 @@ impl<B: Bus> Coordinator<B> {
                 slot.from = None;
             }
         }
+        open_in_later_terms(&mut settled, &beats);
         let moving = settled.slots.iter().filter(|slot| slot.from.is_some()).count();
         let mut owners = plan(&PlanInput {
             members: &members,
@@ -219,12 +232,22 @@ impl<B: Bus> Coordinator<B> {
     async fn read_table(&mut self) -> Result<(), BusError> {
         let found = self.bus.get(TABLE_KEY).await?;
         self.table = Some(match found {
-            None => (Table::new(self.config.partitions), 0),
-            Some(found) => {
-                let table = Table::decode(&found.value, self.config.partitions)
-                    .map_err(|error| BusError::Refused(error.to_string()))?;
-                (table, found.revision)
-            }
+            // None yet, or it was deleted.
+            None => (self.table_from_beats(), 0),
+            Some(found) => match Table::decode(&found.value, self.config.partitions) {
+                Ok(table) => (table, found.revision),
+                // A later version of this program may read it: only what no version wrote is replaced.
+                Err(error @ (TableError::Newer | TableError::Size { .. })) => {
+                    return Err(BusError::Refused(error.to_string()));
+                }
+                Err(TableError::Malformed) => {
+                    tracing::error!(
+                        bytes = found.value.len(),
+                        "the partition table cannot be read; it is made anew from what the nodes hold"
+                    );
+                    (self.table_from_beats(), found.revision)
+                }
+            },
         });
         let now = Instant::now();
         if let Some((table, _)) = &self.table {
@@ -233,6 +256,23 @@ impl<B: Bus> Coordinator<B> {
             }
         }
         Ok(())
+    }
+
+    /// The table as the heartbeats of the living tell it. What nobody holds is given out; where its log has gone on in a later
+    /// term, its new owner says so and the term is raised.
+    fn table_from_beats(&self) -> Table {
+        let mut table = Table::new(self.config.partitions);
+        for beat in self.tracker.alive(self.heard_until) {
+            table.version = table.version.max(beat.table);
+            for held in &beat.held {
+                if let Some(slot) = table.slots.get_mut(usize::from(held.partition.0))
+                    && held.epoch > slot.epoch
+                {
+                    *slot = Slot { owner: Some(beat.node.clone()), epoch: held.epoch, from: None };
+                }
+            }
+        }
+        table
     }
 
     /// Hand-overs that are done, that the giver knows nothing of, or that take too long: nobody is waited for any longer.
@@ -325,6 +365,23 @@ impl<B: Bus> Coordinator<B> {
     }
 }
 
+/// A node cannot open a partition whose log has gone on in a later term than the table's, as after the table was lost. It
+/// tells that term; the partition is then given out in the one after it.
+fn open_in_later_terms(table: &mut Table, beats: &[&Beat]) {
+    for beat in beats {
+        for held in &beat.held {
+            if let Some(slot) = table.slots.get_mut(usize::from(held.partition.0))
+                && slot.owner.as_ref() == Some(&beat.node)
+                && held.epoch > slot.epoch
+            {
+                tracing::warn!(partition = %held.partition, term = held.epoch + 1, "the log is ahead of the table; the partition is given out in a later term");
+                slot.epoch = held.epoch + 1;
+                slot.from = None;
+            }
+        }
+    }
+}
+
 fn wave_value(wave: u64) -> Bytes {
     wave.to_be_bytes().to_vec().into()
 }
@@ -344,3 +401,6 @@ fn weights(beats: &[&Beat], partitions: u16) -> Vec<u64> {
     let mean = held.values().sum::<u64>() / held.len().max(1) as u64;
     (0..partitions).map(|p| held.get(&PartitionId(p)).copied().unwrap_or(mean)).collect()
 }
+
+#[cfg(test)]
+mod tests;

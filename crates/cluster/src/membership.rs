@@ -4,7 +4,8 @@
 //! holds a node for dead when it has not for [`Timing::dead_after`]. A node that cannot put its beat for a little less
 //! than that stops fetching by itself, before anybody else may begin on its partitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lycosa_types::PartitionId;
@@ -138,6 +139,28 @@ pub fn member_key(node: &NodeId) -> String {
 /// The word that all such keys begin with.
 pub const MEMBER_KEYS: &str = "member";
 
+/// When this node put its own beats. One that comes back through the watch proves that everything put before it was heard.
+#[derive(Clone, Debug, Default)]
+pub struct OwnBeats(Arc<Mutex<VecDeque<(u64, Instant)>>>);
+
+/// Own beats remembered.
+const OWN_BEATS: usize = 64;
+
+impl OwnBeats {
+    pub fn put(&self, number: u64, at: Instant) {
+        let mut beats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        beats.push_back((number, at));
+        if beats.len() > OWN_BEATS {
+            beats.pop_front();
+        }
+    }
+
+    pub fn put_at(&self, number: u64) -> Option<Instant> {
+        let beats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        beats.iter().find(|(n, _)| *n == number).map(|(_, at)| *at)
+    }
+}
+
 #[derive(Debug)]
 struct Followed {
     beat: Beat,
@@ -186,6 +209,11 @@ impl Tracker {
         }
     }
 
+    /// The number of the last beat heard of a node.
+    pub fn number_of(&self, node: &NodeId) -> Option<u64> {
+        self.members.get(node).map(|followed| followed.beat.number)
+    }
+
     /// The observer itself was out of touch until now: nobody is held for dead on account of that.
     pub fn forgive(&mut self, now: Instant) {
         for followed in self.members.values_mut() {
@@ -195,12 +223,16 @@ impl Tracker {
 
     /// Beats of the living: those that changed lately and are nobody's former life.
     pub fn alive(&self, now: Instant) -> impl Iterator<Item = &Beat> {
-        let superseded = |node: &NodeId| self.members.keys().any(|other| other.supersedes(node));
         self.members
             .values()
             .filter(move |f| now.duration_since(f.changed) < self.dead_after)
-            .filter(move |f| !superseded(&f.beat.node))
+            .filter(move |f| !self.is_superseded(&f.beat.node))
             .map(|followed| &followed.beat)
+    }
+
+    /// Whether a later life of the node has been heard.
+    pub fn is_superseded(&self, node: &NodeId) -> bool {
+        self.members.keys().any(|other| other.supersedes(node))
     }
 
     /// Keys of nodes that have been dead for long.

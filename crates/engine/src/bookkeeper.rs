@@ -110,6 +110,8 @@ pub enum Stop {
     MaxTime,
     /// Somebody asked.
     Asked,
+    /// In a cluster: another process has taken this node's name.
+    Superseded,
 }
 
 /// A page lease that is over.
@@ -340,6 +342,9 @@ impl Bookkeeper {
 
     fn reason_to_stop(&self) -> Option<Stop> {
         let over = |limit: u64, value: u64| limit > 0 && value >= limit;
+        if self.member.as_ref().is_some_and(|member| member.superseded) {
+            return Some(Stop::Superseded);
+        }
         if self.stop.load(Ordering::Relaxed) {
             return Some(Stop::Asked);
         }

@@ -90,6 +90,7 @@ pub fn stop_word(stop: Stop) -> &'static str {
         Stop::MaxBytes => "max-bytes",
         Stop::MaxTime => "max-time",
         Stop::Asked => "asked",
+        Stop::Superseded => "superseded",
     }
 }
 

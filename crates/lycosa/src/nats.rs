@@ -1,14 +1,17 @@
 //! The way to a cluster: which NATS servers, as whom, which crawl.
 
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use lycosa_cluster::node::{join, read_settings};
+use lycosa_cluster::name::MAX_NAME_BYTES;
+use lycosa_cluster::node::{join, life, read_settings};
 use lycosa_cluster::{
     Allocation, BusError, CrawlName, CrawlSettings, Credentials, LinkMode, NatsBus, NatsOptions, NodeError,
-    NodeId,
+    NodeId, Timing,
 };
 use lycosa_engine::Config;
 use lycosa_engine::cluster::Briefing;
@@ -205,19 +208,36 @@ fn is_transient(error: &anyhow::Error) -> bool {
     bus.is_some_and(BusError::is_transient)
 }
 
-/// This life of a node; named after the machine unless told otherwise.
-pub fn node_id(name: Option<&str>) -> Result<NodeId> {
-    let incarnation = lycosa_engine::clock::now().0;
-    if let Some(name) = name {
-        return Ok(NodeId::new(name, incarnation)?);
+impl Connection {
+    /// Takes the next life of a node, named after the machine unless told otherwise. Refused while another process of this
+    /// name is in the crawl, which must have been made.
+    pub fn begin_life(&self, name: Option<&str>) -> Result<NodeId> {
+        let name = node_name(name)?;
+        // Of the clock only so that a node of an older version, which had nothing else, counts as an earlier life.
+        let clock = lycosa_engine::clock::now().0;
+        let begin = async || Ok(life::begin(&self.bus, &name, clock, Timing::default()).await?);
+        patiently(|| self.runtime.block_on(begin()))
     }
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name: String = host
-        .trim()
-        .chars()
-        .map(|c| c.to_ascii_lowercase())
-        .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' })
-        .take(lycosa_cluster::name::MAX_NAME_BYTES)
-        .collect();
-    Ok(NodeId::new(if name.is_empty() { "node" } else { &name }, incarnation)?)
+}
+
+/// The name a node goes by: the one given, else the machine's, as far as its letters may stand in a subject.
+pub fn node_name(name: Option<&str>) -> Result<String> {
+    let host = || {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
+        host.trim().to_ascii_lowercase().chars().map(plain).take(MAX_NAME_BYTES).collect::<String>()
+    };
+    let name = name.map_or_else(host, str::to_owned);
+    let name = if name.is_empty() { "node".to_owned() } else { name };
+    Ok(NodeId::new(&name, 0)?.name().to_owned())
+}
+
+/// Who sends seeds, in one call: no other call has the same number, whenever it is made.
+pub fn sender() -> Result<NodeId> {
+    Ok(NodeId::new("submit", sender_number())?)
+}
+
+/// A number that no other process has.
+pub fn sender_number() -> u64 {
+    RandomState::new().build_hasher().finish()
 }

@@ -162,6 +162,10 @@ pub fn headline(report: &Report) -> String {
     let why = match report.stopped_by.as_str() {
         "exhausted" if report.seeds.all_failed() => "failed: no seed led to a page".to_owned(),
         "exhausted" => "done: nothing is left to fetch".to_owned(),
+        "superseded" => {
+            "stopped: another process has taken this node's name; give one of the two another name (--node)"
+                .to_owned()
+        }
         "asked" => "stopped as asked; everything is saved".to_owned(),
         "max-pages" => "stopped at --max-pages; everything is saved".to_owned(),
         "max-bytes" => "stopped at --max-bytes; everything is saved".to_owned(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use lycosa_types::PartitionId;
 use tokio::time::{Instant, sleep_until};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bus::{Bus, BusError, Lane, Message, Reader};
 use crate::wire::Batch;
@@ -57,7 +58,7 @@ pub struct Inbox<B: Bus> {
     crawl: u32,
     next: u64,
     way: Way<B::Reader>,
-    /// Numbers of late batches by sender, oldest first.
+    /// Prints of late batches by sender, oldest first.
     seen: BTreeMap<u64, VecDeque<u64>>,
 }
 
@@ -107,14 +108,18 @@ impl<B: Bus> Inbox<B> {
         if !self.seen.contains_key(&header.sender) && self.seen.len() >= MAX_SENDERS {
             self.seen.pop_first();
         }
-        let numbers = self.seen.entry(header.sender).or_default();
-        if numbers.contains(&header.number) {
+        // Of the whole message, sender and number included: only the same bytes are a repetition. What merely bears the same
+        // numbers comes from somebody else, and to pass over it would lose its links.
+        let print = xxh3_64(body);
+        let prints = self.seen.entry(header.sender).or_default();
+        if prints.contains(&print) {
             count(&refusals.repeated);
+            tracing::info!(partition = %self.partition, sender = header.sender, number = header.number, "a batch came twice");
             return None;
         }
-        numbers.push_back(header.number);
-        if numbers.len() > NUMBERS_KEPT {
-            numbers.pop_front();
+        prints.push_back(print);
+        if prints.len() > NUMBERS_KEPT {
+            prints.pop_front();
         }
         Some(batch)
     }
@@ -171,5 +176,71 @@ mod tests {
         }
         assert_eq!(taken, [true, false, false, false, false, true]);
         assert_eq!(refusals.counts(), [1, 2, 0, 1]);
+    }
+
+    /// Two nodes whose numbers are the same by chance send different batches under the same count: both are taken in. What one
+    /// node sends twice is refused.
+    #[tokio::test(start_paused = true)]
+    async fn only_the_same_bytes_are_a_repetition() {
+        let server = Arc::new(MemoryServer::new(2, Chances::default()));
+        let bus = MemoryBus::new(server.clone(), Arc::new(Wire::default()));
+        bus.prepare(2).await.unwrap();
+        let of = |url: &str| -> Bytes {
+            let mut batch = Batch::default();
+            batch.links.push(&Link::new(url, 7));
+            batch
+                .encode(&BatchHeader { crawl: 9, partition: 1, sender: 0x93d0_ddf6_ae9a_8cca, number: 426 })
+                .unwrap()
+                .into()
+        };
+        let bodies =
+            [of("http://h53.test/p21.html"), of("http://h10.test/p28.html"), of("http://h53.test/p21.html")];
+        for (i, body) in bodies.into_iter().enumerate() {
+            bus.publish(P, &format!("id{i}"), body).await.unwrap();
+        }
+        let refusals = Refusals::default();
+        let mut inbox = Inbox::new(bus.clone(), P, 9, 0);
+        let mut urls = Vec::new();
+        for _ in 0..3 {
+            let (_, batch) = inbox.next(&refusals).await;
+            urls.push(batch.and_then(|batch| batch.links.get(0).map(|link| link.url.to_owned())));
+        }
+        assert_eq!(
+            urls,
+            [Some("http://h53.test/p21.html".to_owned()), Some("http://h10.test/p28.html".to_owned()), None]
+        );
+        assert_eq!(refusals.counts(), [0, 0, 0, 1]);
+    }
+
+    /// The whole way, with the lives of the evidence: every link that an outbox took is given to the owner.
+    #[tokio::test(start_paused = true)]
+    async fn what_twenty_outboxes_send_arrives() {
+        let server = Arc::new(MemoryServer::new(2, Chances::default()));
+        let bus = MemoryBus::new(server.clone(), Arc::new(Wire::default()));
+        bus.prepare(2).await.unwrap();
+        let mut sent = std::collections::BTreeSet::new();
+        for node in ["n06.000001a1f07bdcba", "n09.000001a1f07bdcbf"] {
+            let outbox = Arc::new(crate::exchange::Outbox::new(
+                node.parse().unwrap(),
+                9,
+                crate::exchange::OutboxLimits::default(),
+            ));
+            let (publisher, way) = (outbox.clone(), bus.clone());
+            tokio::spawn(async move { publisher.run_publisher(&way).await });
+            for i in 0..50 {
+                let url = format!("http://h{i}.test/{node}");
+                outbox.send(P, &Link::new(&url, 1)).await;
+                outbox.flush().await;
+                sent.insert(url);
+            }
+        }
+        let refusals = Refusals::default();
+        let mut inbox = Inbox::new(bus.clone(), P, 9, 0);
+        let mut met = std::collections::BTreeSet::new();
+        for _ in 0..100 {
+            let (_, batch) = inbox.next(&refusals).await;
+            met.extend(batch.iter().flat_map(|batch| batch.links.iter().map(|link| link.url.to_owned())));
+        }
+        assert_eq!(sent.difference(&met).count(), 0, "lost");
     }
 }

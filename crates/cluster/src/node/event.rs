@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::bus::BusError;
 use crate::exchange::OutboxLimits;
 use crate::membership::Timing;
-use crate::name::NodeId;
+use crate::name::{NameError, NodeId};
 use crate::owner::Position;
 use crate::owner::load::Loaded;
 use crate::plan::{Allocation, LinkMode, RegionId};
@@ -35,6 +35,8 @@ pub enum Event {
     Links { partition: PartitionId, epoch: u64, sequence: u64, batch: Batch },
     /// Every queue in the cluster is empty and nothing is on its way.
     Finished,
+    /// Another process has taken this node's name: this one must stop. Its partitions are given to others.
+    Superseded,
 }
 
 /// What all nodes of a crawl must agree on. Written once, when the crawl is made.
@@ -132,6 +134,12 @@ impl NodeConfig {
 pub enum NodeError {
     #[error("the crawl was made with other settings ({found}); use them, or another name for this crawl")]
     Settings { found: String },
+    #[error(
+        "a node named {name:?} is in this crawl already ({life}) and sends heartbeats; give this one another name with --node"
+    )]
+    NameTaken { name: String, life: NodeId },
+    #[error(transparent)]
+    Name(#[from] NameError),
     #[error("partition {0} is not owned by this node, or no longer")]
     Lost(PartitionId),
     #[error("the node has stopped")]

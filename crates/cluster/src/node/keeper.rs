@@ -95,6 +95,10 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
         };
         self.shared.held().insert(partition, held);
         self.shared.refusals.stale.fetch_add(loaded.stale, Ordering::Relaxed);
+        self.shared
+            .refusals
+            .malformed
+            .fetch_add(loaded.unreadable + owner.take_unreadable(), Ordering::Relaxed);
         if self.announce(&owner, planned, loaded).await {
             self.serve(owner, commands).await;
         }
@@ -110,21 +114,30 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
 
     /// Opens the partition as soon as that is allowed; none if it is no longer ours before.
     async fn open(&mut self) -> Option<(Owner<B>, bool)> {
+        let mut failures = 0u64;
         loop {
             let Standing::Ours { wait } = *self.standing.borrow_and_update() else {
                 return None;
             };
             match Owner::open(&self.bus, self.partition, self.epoch, &self.shared.config.node, wait).await {
-                Ok(owner) => return Some((owner, wait)),
-                Err(OwnerError::Fenced { .. }) => {
+                Ok(owner) => {
+                    self.shared.ahead().remove(&self.partition);
+                    return Some((owner, wait));
+                }
+                Err(OwnerError::Fenced { epoch, .. }) => {
                     self.shared.refusals.stale.fetch_add(1, Ordering::Relaxed);
-                    // The table that gave it to us is out of date; the next one will say so.
+                    // Either the next table says whose it is, or the table lags behind the log: then the coordinator must
+                    // give the partition out in a term after the log's, which it learns from our heartbeats.
+                    self.shared.ahead().insert(self.partition, epoch.max(self.epoch + 1));
                     sleep(LOOK_AGAIN * 5).await;
                     return None;
                 }
                 Err(OwnerError::Waiting(_)) => {}
                 Err(error) => {
-                    tracing::warn!(partition = %self.partition, %error, "a partition cannot be opened")
+                    failures += 1;
+                    if u64::is_power_of_two(failures) {
+                        tracing::warn!(partition = %self.partition, %error, failures, "a partition cannot be opened; it is tried again")
+                    }
                 }
             }
             tokio::select! {
@@ -170,7 +183,15 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
                 }
                 command = commands.recv() => match command {
                     Some(Command::Append { changes, consumed, reply }) => {
-                        let result = owner.append(&changes, consumed).await;
+                        // While the bus is silent an append is tried for ever; if the table has given the partition away
+                        // meanwhile, nothing that is written may count any more.
+                        let result = tokio::select! {
+                            biased;
+                            result = owner.append(&changes, consumed) => result,
+                            () = gone(&mut self.standing) => {
+                                Err(OwnerError::Fenced { partition, epoch: self.epoch })
+                            }
+                        };
                         if !self.answer(&owner, result, reply) {
                             return;
                         }
@@ -210,6 +231,7 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
                     pending = Some(Event::Links { partition, epoch: self.epoch, sequence, batch });
                 }
             }
+            shared.refusals.malformed.fetch_add(owner.take_unreadable(), Ordering::Relaxed);
             let (records, bytes) = owner.replay();
             let due = records >= shared.config.snapshot_records || bytes >= shared.config.snapshot_bytes;
             if due && snapshots.is_empty() && !leaving {
@@ -271,5 +293,13 @@ impl<B: Bus, S: PartitionState> Keeper<B, S> {
             }
             Err(_) => true,
         }
+    }
+}
+
+/// Returns once the table says that the partition is another node's.
+async fn gone(standing: &mut watch::Receiver<Standing>) {
+    if standing.wait_for(|standing| *standing == Standing::Gone).await.is_err() {
+        // The node is ending: so is this task.
+        std::future::pending::<()>().await;
     }
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`event`] | what the crawl is told, and how a node is set up |
 //! | [`handle`] | what the crawl calls |
+//! | [`life`] | which process bears a node's name |
 //! | `keeper` | one open partition |
 //! | `shared` | what the tasks share |
 //!
@@ -19,6 +20,7 @@
 pub mod event;
 pub mod handle;
 mod keeper;
+pub mod life;
 mod shared;
 
 use std::collections::BTreeMap;
@@ -50,6 +52,8 @@ const CRAWL_KEYS: &str = "crawl";
 const EVENTS: usize = 1024;
 /// The table is looked up now and then even if the watch is silent.
 const TABLE_AGAIN: Duration = Duration::from_secs(3);
+/// Heartbeats between two looks whether a later life has taken this node's name.
+const LOOK_AT_LIFE_EVERY: u64 = 5;
 /// Beats that must reach the bus before a node that was out of touch may fetch again.
 const BEATS_AFTER_SILENCE: u32 = 2;
 
@@ -140,6 +144,14 @@ impl<B: Bus, S: PartitionState> Manager<B, S> {
                 told = true;
                 let _ = self.events.send(Event::Finished).await;
             }
+            if self.shared.superseded.load(Ordering::SeqCst) {
+                tracing::error!(
+                    node = %self.shared.config.node,
+                    "another process has taken this node's name; start one of the two with another name (--node)"
+                );
+                let _ = self.events.send(Event::Superseded).await;
+                return;
+            }
             if self.shared.leaving.load(Ordering::SeqCst) {
                 let node = &self.shared.config.node;
                 let owns = current.slots.iter().any(|slot| slot.owner.as_ref() == Some(node));
@@ -173,6 +185,7 @@ impl<B: Bus, S: PartitionState> Manager<B, S> {
         self.shared.outbox.flush().await;
         drop(services);
         let _ = self.bus.delete(&member_key(&self.shared.config.node)).await;
+        life::end(&self.bus, &self.shared.config.node).await;
     }
 
     fn spawn_services(&self, services: &mut JoinSet<()>) {
@@ -198,7 +211,8 @@ impl<B: Bus, S: PartitionState> Manager<B, S> {
                 ends: config.ends,
                 standby: config.capacity > 0,
             };
-            services.spawn(Coordinator::new(self.bus.clone(), coordinator).run());
+            services
+                .spawn(Coordinator::new(self.bus.clone(), coordinator, self.shared.own_beats.clone()).run());
         }
     }
 
@@ -211,6 +225,9 @@ impl<B: Bus, S: PartitionState> Manager<B, S> {
         let node = &self.shared.config.node;
         for (partition, slot) in table.iter() {
             let ours = slot.owner.as_ref() == Some(node);
+            if !ours {
+                self.shared.ahead().remove(&partition);
+            }
             let standing = Standing::Ours { wait: slot.from.is_some() };
             match standings.get(&partition) {
                 Some((epoch, sender)) => {
@@ -256,7 +273,14 @@ async fn beat<B: Bus>(bus: &B, shared: &Shared) {
     let mut in_a_row = 0;
     for number in 1.. {
         ticks.tick().await;
+        if number % LOOK_AT_LIFE_EVERY == 0 && life::is_over(bus, &shared.config.node).await {
+            // The manager sees it at its next tick; until then nothing more is fetched.
+            shared.superseded.store(true, Ordering::SeqCst);
+            shared.end_lease();
+            return;
+        }
         let at = Instant::now();
+        shared.own_beats.put(number, at);
         let body = Bytes::from(shared.beat(number).encode());
         if !matches!(timeout(timing.lease(), bus.put(&key, body)).await, Ok(Ok(_))) {
             in_a_row = 0;

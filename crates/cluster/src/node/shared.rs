@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::event::NodeConfig;
 use super::keeper::Command;
 use crate::exchange::{Outbox, Refusals};
-use crate::membership::{Beat, Figures, Held};
+use crate::membership::{Beat, Figures, Held, OwnBeats};
 use crate::plan::Table;
 
 /// A partition that is open here.
@@ -50,6 +50,12 @@ pub(super) struct Shared {
     pub links_received: AtomicU64,
     pub leaving: AtomicBool,
     pub finished: AtomicBool,
+    /// A later life has taken this node's name.
+    pub superseded: AtomicBool,
+    /// Partitions that the table gives to this node, although their logs have gone on in a later term than the table's.
+    pub ahead: Mutex<BTreeMap<PartitionId, u64>>,
+    /// When each of this node's last beats was put, by number.
+    pub own_beats: OwnBeats,
     started: Instant,
     /// Milliseconds since the start until which this node may fetch.
     lease_until_ms: AtomicU64,
@@ -70,6 +76,9 @@ impl Shared {
             links_received: AtomicU64::new(0),
             leaving: AtomicBool::new(false),
             finished: AtomicBool::new(false),
+            superseded: AtomicBool::new(false),
+            ahead: Mutex::default(),
+            own_beats: OwnBeats::default(),
             started: Instant::now(),
             lease_until_ms: AtomicU64::new(0),
             config,
@@ -82,6 +91,10 @@ impl Shared {
 
     pub fn kept(&self) -> MutexGuard<'_, BTreeSet<PartitionId>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn ahead(&self) -> MutexGuard<'_, BTreeMap<PartitionId, u64>> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn reported(&self) -> MutexGuard<'_, Reported> {
@@ -105,7 +118,7 @@ impl Shared {
         let opening = self.kept().iter().copied().collect();
         let outbox_empty = self.outbox.is_empty();
         let totals = self.outbox.totals();
-        let held: Vec<Held> = self
+        let mut held: Vec<Held> = self
             .held()
             .iter()
             .map(|(partition, held)| Held {
@@ -118,6 +131,16 @@ impl Shared {
                 lag: held.outstanding.len() as u64,
             })
             .collect();
+        // Told as held in the later term: the coordinator then gives the partition out in a term after that one.
+        held.extend(self.ahead().iter().map(|(&partition, &epoch)| Held {
+            partition,
+            epoch,
+            weight: 0,
+            passive: false,
+            activity: 0,
+            consumed: 0,
+            lag: 0,
+        }));
         let reported = self.reported();
         Beat {
             node: self.config.node.clone(),
@@ -146,6 +169,11 @@ impl Shared {
         let until = at + self.config.timing.lease();
         let ms = until.duration_since(self.started).as_millis() as u64;
         self.lease_until_ms.fetch_max(ms, Ordering::SeqCst);
+    }
+
+    /// Nothing more may be fetched.
+    pub fn end_lease(&self) {
+        self.lease_until_ms.store(0, Ordering::SeqCst);
     }
 
     pub fn lease_is_good(&self) -> bool {

@@ -28,6 +28,8 @@ pub struct Loaded {
     pub replayed: u64,
     /// Records that were refused because their epoch was over.
     pub stale: u64,
+    /// Messages of the log that are no records, and were passed over.
+    pub unreadable: u64,
 }
 
 /// Takes records in order and applies them when complete.
@@ -41,7 +43,15 @@ struct Replay<'a, S> {
 impl<S: PartitionState> Replay<'_, S> {
     fn take<B: Bus>(&mut self, owner: &Owner<B>, body: &Bytes) -> Result<(), OwnerError> {
         let partition = owner.partition;
-        let record = Record::decode(body).map_err(|error| OwnerError::Damaged { partition, error })?;
+        let record = match Record::decode(body) {
+            Ok(record) => record,
+            Err(error) => {
+                // Not written by an owner, or damaged. To stop here would block the partition for ever.
+                self.loaded.unreadable += 1;
+                tracing::error!(%partition, %error, "the log holds a message that is no record; it is passed over");
+                return Ok(());
+            }
+        };
         if record.header.epoch < self.epoch {
             self.loaded.stale += 1;
             return Ok(());

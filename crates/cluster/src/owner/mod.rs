@@ -5,6 +5,7 @@
 //! | [`state`] | the working copy, behind a trait |
 //! | [`load`] | snapshot and log become a working copy again |
 //! | [`snapshot`] | a working copy becomes objects, and the log behind it goes |
+//! | [`survey`] | what a stretch of the log holds, where its last record does not tell |
 //!
 //! The log is the truth. Opening a partition writes the first record of a new epoch, and every record names the one
 //! before it; so from that moment on whoever owned it before is refused by the server, however late it comes back.
@@ -12,6 +13,7 @@
 pub mod load;
 mod snapshot;
 pub mod state;
+mod survey;
 
 use std::time::Duration;
 
@@ -26,6 +28,7 @@ use crate::bus::{Bus, BusError, Lane};
 use crate::name::NodeId;
 use crate::wire::record::split;
 use crate::wire::{Body, Change, Header, Piece, Record, SnapshotRef, WireError};
+use survey::survey;
 
 /// First and longest pause before a call that failed is made again.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -37,7 +40,7 @@ pub enum OwnerError {
     Fenced { partition: PartitionId, epoch: u64 },
     #[error("partition {0} is still being handed over by its former owner")]
     Waiting(PartitionId),
-    #[error("the log of partition {partition} holds a record that cannot be read: {error}")]
+    #[error("the note of the snapshot of partition {partition} cannot be read: {error}")]
     Damaged { partition: PartitionId, error: WireError },
     #[error(
         "the snapshot of partition {partition} lacks its part {part}, or it is damaged; restore the bucket"
@@ -87,6 +90,8 @@ pub struct Owner<B> {
     /// What a takeover would have to replay.
     replay_records: u64,
     replay_bytes: u64,
+    /// Messages of the log that are no records and were passed over.
+    unreadable: u64,
 }
 
 impl<B: Bus> Owner<B> {
@@ -120,34 +125,49 @@ impl<B: Bus> Owner<B> {
                 snapshots: 0,
                 replay_records: 0,
                 replay_bytes: 0,
+                unreadable: 0,
             };
             if let Some(message) = last {
-                let record = Record::decode(&message.body)
-                    .map_err(|error| OwnerError::Damaged { partition, error })?;
                 owner.last = message.sequence;
-                owner.consumed = record.header.consumed;
-                owner.snapshot_record = match &record.body {
-                    Body::Snapshot(_) => message.sequence,
-                    _ => record.header.snapshot,
-                };
-                if record.header.epoch >= epoch {
-                    // Perhaps an earlier try of ours, whose answer was lost.
-                    let ours = record.body == Body::Opened { node: node.to_string() };
-                    if ours && record.header.epoch == epoch {
-                        owner.number = record.header.number + 1;
-                        return Ok(owner);
+                let found = match Record::decode(&message.body) {
+                    Ok(record) if record.header.epoch != epoch => Some((message.sequence, record)),
+                    // No record, or one of the very term that is to be opened: the log tells more.
+                    _ => {
+                        let survey = survey(bus, partition, 0, message.sequence, epoch).await?;
+                        owner.unreadable += survey.unreadable;
+                        if survey.opener.is_some_and(|opener| opener != node.to_string()) {
+                            return Err(OwnerError::Fenced { partition, epoch });
+                        }
+                        survey.last
                     }
-                    return Err(OwnerError::Fenced { partition, epoch: record.header.epoch });
-                }
-                if wait && record.body != Body::Closed {
-                    return Err(OwnerError::Waiting(partition));
+                };
+                if let Some((sequence, record)) = found {
+                    owner.consumed = record.header.consumed;
+                    owner.snapshot_record = match &record.body {
+                        Body::Snapshot(_) => sequence,
+                        _ => record.header.snapshot,
+                    };
+                    if record.header.epoch > epoch {
+                        return Err(OwnerError::Fenced { partition, epoch: record.header.epoch });
+                    }
+                    if record.header.epoch == epoch {
+                        // Our own term: the answer to an earlier try was lost, or we lost the partition and nobody else
+                        // was given it.
+                        owner.number = record.header.number + 1;
+                        let opened = record.body == Body::Opened { node: node.to_string() };
+                        if opened && sequence == message.sequence {
+                            return Ok(owner);
+                        }
+                    } else if wait && record.body != Body::Closed {
+                        return Err(OwnerError::Waiting(partition));
+                    }
                 }
             }
             let body = owner.encode(Body::Opened { node: node.to_string() }, owner.consumed)?;
             match bus.append(partition, owner.last, body).await {
                 Ok(sequence) => {
                     owner.last = sequence;
-                    owner.number = 1;
+                    owner.number += 1;
                     return Ok(owner);
                 }
                 // Somebody wrote, or the answer to our own try was lost: the log tells.
@@ -179,6 +199,11 @@ impl<B: Bus> Owner<B> {
     /// The number under which the next snapshot of this epoch is stored.
     pub fn next_snapshot(&self) -> u64 {
         self.snapshots + 1
+    }
+
+    /// How many messages of the log were passed over, because they are no records, since this was asked last.
+    pub fn take_unreadable(&mut self) -> u64 {
+        std::mem::take(&mut self.unreadable)
     }
 
     fn encode(&self, body: Body, consumed: u64) -> Result<Bytes, OwnerError> {
@@ -220,8 +245,16 @@ impl<B: Bus> Owner<B> {
             match self.bus.append(self.partition, self.last, body.clone()).await {
                 Ok(sequence) => break sequence,
                 Err(BusError::Fenced { .. }) => match self.who_wrote(&body).await? {
-                    Ok(sequence) => break sequence,
-                    Err(epoch) => return Err(OwnerError::Fenced { partition: self.partition, epoch }),
+                    Wrote::We(sequence) => break sequence,
+                    Wrote::Nobody => backoff.pause().await,
+                    Wrote::NoRecord { sequence, unreadable } => {
+                        tracing::error!(partition = %self.partition, sequence, unreadable, "the log holds bytes that are no record; they are passed over");
+                        self.last = sequence;
+                        self.unreadable += unreadable;
+                    }
+                    Wrote::Another { epoch } => {
+                        return Err(OwnerError::Fenced { partition: self.partition, epoch });
+                    }
                 },
                 Err(error @ BusError::Full(_)) => return Err(error.into()),
                 Err(error) if error.is_transient() => backoff.pause().await,
@@ -235,22 +268,51 @@ impl<B: Bus> Owner<B> {
         Ok(())
     }
 
-    /// After a refusal: whether the last record is this very one, from a try whose answer was lost, or another's.
-    async fn who_wrote(&self, body: &Bytes) -> Result<Result<u64, u64>, OwnerError> {
+    /// After a refusal: who wrote behind our last record. The server also refuses while an earlier try of ours is on its way
+    /// through Raft: then nobody has written yet, and the same append is to be made again until it is decided.
+    async fn who_wrote(&self, body: &Bytes) -> Result<Wrote, OwnerError> {
         let mut backoff = Backoff::default();
         loop {
             match self.bus.last(self.partition, Lane::Log).await {
-                Ok(Some(message)) if message.body == *body => return Ok(Ok(message.sequence)),
-                Ok(Some(message)) => {
-                    let epoch = Record::decode(&message.body).map_or(self.epoch, |r| r.header.epoch);
-                    return Ok(Err(epoch));
-                }
-                Ok(None) => return Ok(Err(self.epoch)),
+                // An older one is an answer of a server that is behind.
+                Ok(Some(message)) if message.sequence <= self.last => return Ok(Wrote::Nobody),
+                Ok(Some(message)) if message.body == *body => return Ok(Wrote::We(message.sequence)),
+                Ok(Some(message)) => match Record::decode(&message.body) {
+                    Ok(record) => return Ok(Wrote::Another { epoch: record.header.epoch }),
+                    Err(_) => return self.behind_no_record(message.sequence, body).await,
+                },
+                Ok(None) => return Ok(Wrote::Nobody),
                 Err(error) if error.is_transient() => backoff.pause().await,
                 Err(error) => return Err(error.into()),
             }
         }
     }
+
+    /// The last message of the log, `sequence`, is no record: what stands between it and our last record tells.
+    async fn behind_no_record(&self, sequence: u64, body: &Bytes) -> Result<Wrote, OwnerError> {
+        let survey = survey(&self.bus, self.partition, self.last + 1, sequence, self.epoch).await?;
+        let unreadable = survey.unreadable;
+        match survey.last {
+            None => Ok(Wrote::NoRecord { sequence, unreadable }),
+            // Our own record had landed before those bytes: later records go behind them.
+            Some((_, record)) if record.encode().is_ok_and(|bytes| bytes == *body) => Ok(Wrote::We(sequence)),
+            Some((_, record)) => Ok(Wrote::Another { epoch: record.header.epoch }),
+        }
+    }
+}
+
+/// Who wrote the record behind our last one.
+enum Wrote {
+    We(u64),
+    Nobody,
+    /// Bytes that are no record, up to that sequence: no owner wrote them, so they fence nobody.
+    NoRecord {
+        sequence: u64,
+        unreadable: u64,
+    },
+    Another {
+        epoch: u64,
+    },
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+mod strangers;
+
 use super::*;
 use crate::bus::memory::{Chances, Link, MemoryBus, MemoryServer};
 
@@ -152,4 +154,168 @@ async fn a_load_that_is_overtaken_does_not_pass_for_complete() {
     let mut again = Owner::open(&bus, P, 4, &node("a"), false).await.unwrap();
     assert!(!again.load(&own).await.unwrap().resumed);
     assert_eq!(own.pairs(P), others.pairs(P));
+}
+
+/// A server as a cluster is one: an append whose answer did not come may still be on its way through Raft. Until it has
+/// been decided, the log's last record is the old one and every further append is refused.
+mod in_flight {
+    use super::*;
+    use crate::bus::memory::{MemoryReader, MemoryWatcher};
+    use crate::bus::{KeyUpdate, KeyValue, Keys, Message};
+    use std::sync::Mutex;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Fate {
+        Lands,
+        IsDropped,
+    }
+
+    #[derive(Debug, Default)]
+    struct Flight {
+        /// The next append stays in flight for so many looks at the last record.
+        arm: Option<(u32, bool)>,
+        held: Option<(u32, bool, u64, Bytes)>,
+    }
+
+    #[derive(Clone, Debug)]
+    pub struct RaftBus {
+        pub inner: MemoryBus,
+        flight: Arc<Mutex<Flight>>,
+    }
+
+    impl RaftBus {
+        pub fn new(inner: MemoryBus) -> Self {
+            Self { inner, flight: Arc::default() }
+        }
+
+        pub fn hold_next(&self, looks: u32, fate: Fate) {
+            self.flight.lock().unwrap().arm = Some((looks, fate == Fate::Lands));
+        }
+    }
+
+    impl Bus for RaftBus {
+        type Reader = MemoryReader;
+        type Watcher = MemoryWatcher;
+
+        async fn prepare(&self, partitions: u16) -> Result<(), BusError> {
+            self.inner.prepare(partitions).await
+        }
+        async fn publish(&self, p: PartitionId, id: &str, body: Bytes) -> Result<u64, BusError> {
+            self.inner.publish(p, id, body).await
+        }
+        async fn append(&self, p: PartitionId, expected: u64, body: Bytes) -> Result<u64, BusError> {
+            {
+                let mut flight = self.flight.lock().unwrap();
+                if flight.held.is_some() {
+                    return Err(BusError::Fenced { partition: p, expected });
+                }
+                if let Some((looks, lands)) = flight.arm.take() {
+                    flight.held = Some((looks, lands, expected, body));
+                    return Err(BusError::Unavailable("timed out".into()));
+                }
+            }
+            self.inner.append(p, expected, body).await
+        }
+        async fn last(&self, p: PartitionId, lane: Lane) -> Result<Option<Message>, BusError> {
+            let last = self.inner.last(p, lane).await;
+            let landing = {
+                let mut flight = self.flight.lock().unwrap();
+                match flight.held.take() {
+                    Some((0, lands, expected, body)) => lands.then_some((expected, body)),
+                    Some((looks, lands, expected, body)) => {
+                        flight.held = Some((looks - 1, lands, expected, body));
+                        None
+                    }
+                    None => None,
+                }
+            };
+            if let Some((expected, body)) = landing {
+                self.inner.append(p, expected, body).await?;
+            }
+            last
+        }
+        async fn message(&self, p: PartitionId, s: u64) -> Result<Option<Message>, BusError> {
+            self.inner.message(p, s).await
+        }
+        async fn read(&self, p: PartitionId, lane: Lane, from: u64) -> Result<MemoryReader, BusError> {
+            self.inner.read(p, lane, from).await
+        }
+        async fn purge(&self, p: PartitionId, lane: Lane, below: u64) -> Result<(), BusError> {
+            self.inner.purge(p, lane, below).await
+        }
+        async fn get(&self, key: &str) -> Result<Option<KeyValue>, BusError> {
+            self.inner.get(key).await
+        }
+        async fn create(&self, key: &str, value: Bytes) -> Result<u64, BusError> {
+            self.inner.create(key, value).await
+        }
+        async fn update(&self, key: &str, value: Bytes, revision: u64) -> Result<u64, BusError> {
+            self.inner.update(key, value, revision).await
+        }
+        async fn put(&self, key: &str, value: Bytes) -> Result<u64, BusError> {
+            self.inner.put(key, value).await
+        }
+        async fn delete(&self, key: &str) -> Result<(), BusError> {
+            self.inner.delete(key).await
+        }
+        async fn watch(&self, keys: Keys<'_>) -> Result<MemoryWatcher, BusError> {
+            self.inner.watch(keys).await
+        }
+        async fn put_object(&self, name: &str, body: Bytes) -> Result<(), BusError> {
+            self.inner.put_object(name, body).await
+        }
+        async fn get_object(&self, name: &str) -> Result<Option<Bytes>, BusError> {
+            self.inner.get_object(name).await
+        }
+        async fn delete_object(&self, name: &str) -> Result<(), BusError> {
+            self.inner.delete_object(name).await
+        }
+        async fn objects(&self, prefix: &str) -> Result<Vec<String>, BusError> {
+            self.inner.objects(prefix).await
+        }
+    }
+
+    fn _used(_: Option<KeyUpdate>) {}
+
+    async fn owner() -> (RaftBus, Owner<RaftBus>) {
+        let (_, inner) = bus(Chances::default()).await;
+        let bus = RaftBus::new(inner);
+        let mut owner = Owner::open(&bus, P, 1, &node("a"), true).await.unwrap();
+        owner.load(&MemoryState::default()).await.unwrap();
+        (bus, owner)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_record_that_lands_late_is_ours() {
+        for looks in 0..6 {
+            let (bus, mut owner) = owner().await;
+            bus.hold_next(looks, Fate::Lands);
+            let written = owner.append(&[put(1)], Some(5)).await;
+            assert!(written.is_ok(), "after {looks} looks: {written:?}");
+            owner.append(&[put(2)], Some(6)).await.unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_record_that_never_lands_is_written_again() {
+        for looks in 0..6 {
+            let (bus, mut owner) = owner().await;
+            bus.hold_next(looks, Fate::IsDropped);
+            let written = owner.append(&[put(1)], Some(5)).await;
+            assert!(written.is_ok(), "after {looks} looks: {written:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stranger_behind_a_record_in_flight_is_one() {
+        let (bus, mut owner) = owner().await;
+        bus.hold_next(2, Fate::IsDropped);
+        let inner = bus.inner.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            Owner::open(&inner, P, 2, &node("b"), false).await.unwrap();
+        });
+        let refused = owner.append(&[put(1)], Some(5)).await;
+        assert!(matches!(refused, Err(OwnerError::Fenced { epoch: 2, .. })), "{refused:?}");
+    }
 }

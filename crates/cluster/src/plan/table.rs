@@ -8,13 +8,17 @@ use crate::name::NodeId;
 
 /// The version of the table's encoding.
 pub const TABLE_VERSION: u8 = 1;
+/// First bytes above ours that are taken for later versions; others begin no table.
+const NEWER_VERSIONS: u8 = 16;
 /// Most nodes that a table may name.
 pub const MAX_NODES: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    #[error("the partition table cannot be read; it is damaged or of a newer version, upgrade this node")]
+    #[error("the partition table cannot be read: it is damaged")]
     Malformed,
+    #[error("the partition table was written by a newer version of lycosa; upgrade this node")]
+    Newer,
     #[error("the partition table has {found} partitions, this crawl has {expected}; the crawls share a name")]
     Size { found: usize, expected: u16 },
 }
@@ -107,8 +111,12 @@ impl Table {
     }
 
     pub fn decode(bytes: &[u8], partitions: u16) -> Result<Self, TableError> {
-        if bytes.first() != Some(&TABLE_VERSION) {
-            return Err(TableError::Malformed);
+        match bytes.first() {
+            Some(&TABLE_VERSION) => {}
+            Some(first) if (TABLE_VERSION + 1..TABLE_VERSION + NEWER_VERSIONS).contains(first) => {
+                return Err(TableError::Newer);
+            }
+            _ => return Err(TableError::Malformed),
         }
         let stored: Stored = postcard::from_bytes(bytes).map_err(|_| TableError::Malformed)?;
         if stored.nodes.len() > MAX_NODES || stored.slots.len() > usize::from(MAX_PARTITIONS) {

@@ -83,6 +83,8 @@ pub(super) struct Member {
     /// The last commit that is durable.
     committed: Option<u64>,
     finished: bool,
+    /// Another process has taken this node's name.
+    pub(super) superseded: bool,
     /// Whether a partition was ever asked back.
     asked_to_release: bool,
     pub(super) refused: u64,
@@ -113,6 +115,7 @@ impl Member {
             unasked: BTreeMap::new(),
             committed: None,
             finished: false,
+            superseded: false,
             asked_to_release: false,
             refused: 0,
             paces: BTreeMap::new(),
@@ -256,7 +259,7 @@ impl Bookkeeper {
     pub(super) fn has_left(&self, reason: Stop, since: Instant) -> bool {
         let Some(member) = &self.member else { return true };
         // Nobody is there to take anything over.
-        let alone = !member.asked_to_release && since.elapsed() > ALONE_AFTER;
+        let alone = member.superseded || (!member.asked_to_release && since.elapsed() > ALONE_AFTER);
         let settled = member.has_crossed() && member.may_commit();
         let gone = settled && self.frontier.partitions().next().is_none();
         alone || reason == Stop::Exhausted || gone
@@ -321,6 +324,7 @@ impl Bookkeeper {
                 }
             }
             NodeEvent::Finished => member.finished = true,
+            NodeEvent::Superseded => member.superseded = true,
         }
         Ok(())
     }

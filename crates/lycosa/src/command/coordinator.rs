@@ -11,7 +11,7 @@ use lycosa_engine::Config;
 
 use super::node::{AllocationArg, LinksArg};
 use crate::exit::Exit;
-use crate::nats::{NatsArgs, node_id};
+use crate::nats::{NatsArgs, sender_number};
 use crate::signals::Asked;
 
 const EXAMPLES: &str = "\
@@ -29,7 +29,7 @@ Exit codes: 0 the crawl is over, 1 failed, 2 wrong usage, 3 stopped.";
 pub struct CoordinatorArgs {
     #[command(flatten)]
     pub nats: NatsArgs,
-    /// This coordinator's name [default: the name of the machine]
+    /// This coordinator's name [default: coordinator- and a random number]
     #[arg(long = "node", value_name = "NAME")]
     pub node: Option<String>,
     /// Make the crawl with these settings if there is none (see `lycosa crawl --print-config`)
@@ -49,11 +49,8 @@ pub fn run(args: CoordinatorArgs) -> Result<Exit> {
         Some(file) => connection.make(&Config::load(file)?, args.allocation.into(), args.links.into())?,
         None => connection.wait()?,
     };
-    let name = args.node.clone().map_or_else(
-        || Ok(format!("coordinator-{}", std::process::id())),
-        |name| node_id(Some(&name)).map(|id| id.name().to_owned()),
-    )?;
-    let mut node = NodeConfig::new(node_id(Some(&name))?, settings);
+    let name = args.node.clone().unwrap_or_else(|| format!("coordinator-{:08x}", sender_number()));
+    let mut node = NodeConfig::new(connection.begin_life(Some(&name))?, settings);
     node.capacity = 0;
     node.ends = !briefing.config.refresh.continuous;
     connection.runtime.block_on(async {
@@ -63,6 +60,7 @@ pub fn run(args: CoordinatorArgs) -> Result<Exit> {
             tokio::select! {
                 event = events.recv() => match event {
                     Some(Event::Finished) => break Exit::Done,
+                    Some(Event::Superseded) => break Exit::Failed,
                     Some(_) => {}
                     None => break Exit::Failed,
                 },

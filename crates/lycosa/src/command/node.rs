@@ -15,7 +15,7 @@ use super::search::cluster as searching;
 use super::settings::SettingArgs;
 use crate::display::Loudness;
 use crate::exit::Exit;
-use crate::nats::{Connection, NatsArgs, node_id};
+use crate::nats::{Connection, NatsArgs};
 use crate::output::{stdout, tell};
 use crate::summary;
 
@@ -144,7 +144,7 @@ pub fn take_part(
     part: &PartArgs,
     (json, loudness): (bool, Loudness),
 ) -> Result<Exit> {
-    let mut node = NodeConfig::new(node_id(part.node.as_deref())?, settings);
+    let mut node = NodeConfig::new(connection.begin_life(part.node.as_deref())?, settings);
     if config.partitions.regions != briefing.config.partitions.regions {
         bail!(
             "the crawl was made with other regions; they cannot be changed, so leave partitions.regions out"
@@ -196,5 +196,9 @@ pub fn take_part(
     if end.index.is_some_and(|index| index.failure.is_some()) {
         return Ok(Exit::Failed);
     }
-    Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
+    Ok(match end.stop {
+        Stop::Exhausted => Exit::Done,
+        Stop::Superseded => Exit::Failed,
+        _ => Exit::Stopped,
+    })
 }

@@ -13,7 +13,7 @@ use lycosa_types::CanonUrl;
 use super::seeds;
 use crate::exit::Exit;
 use crate::figures::plural;
-use crate::nats::{Connection, NatsArgs, node_id, patiently};
+use crate::nats::{Connection, NatsArgs, patiently, sender};
 use crate::output::tell;
 
 const EXAMPLES: &str = "\
@@ -45,7 +45,7 @@ pub fn to_cluster(
     config: &Config,
     seeds: &[CanonUrl],
 ) -> Result<()> {
-    let sender = node_id(Some("submit"))?;
+    let sender = sender()?;
     // Seeds that arrive twice are taken in once.
     let submit = async || {
         briefing::submit(&connection.bus, settings, config, &sender, seeds).await?;

@@ -118,6 +118,23 @@ fn a_killed_machine_is_replaced() {
     assert!(repeats.iter().all(|(_, count)| *count == 2), "{repeats:?}");
 }
 
+/// The name of the machine is the default, so two processes on one machine, or two cloned containers, have the same.
+#[test]
+fn a_second_machine_of_one_name_is_refused_and_may_start_again_later() {
+    let cluster = Cluster::start(WorldConfig::clean(55, 20, 400));
+    let mut a = cluster.crawl("a", "30ms");
+    cluster.wait_for_requests(50);
+    let (url, dir) = (cluster.nats.url(), cluster.dir("twin"));
+    let twin = ["node", "--nats", &url, "--crawl", "test", "--node", "a", "-d", &dir, "--quiet"];
+    let refused = lycosa(&twin).expect_code(1);
+    assert!(refused.err.contains("--node"), "{}", refused.err);
+    // Killed and started again, with its directory: it goes on.
+    a.kill().unwrap();
+    a.wait().unwrap();
+    finish(cluster.node("a")).expect_code(0);
+    assert_eq!(cluster.fetched(&["a"]), cluster.expected());
+}
+
 /// Stopped for longer than it takes to be replaced, and continued: it writes nothing that is not its own any more, and is a
 /// member again.
 #[test]

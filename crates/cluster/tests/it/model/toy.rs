@@ -188,6 +188,7 @@ impl Toy {
                 }
             }
             Event::Finished => {}
+            Event::Superseded => panic!("every node of the model has a name of its own"),
         }
     }
 

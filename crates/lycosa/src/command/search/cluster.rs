@@ -13,7 +13,7 @@ use lycosa_search::{Request, SearchIndex, index_dir};
 use super::SearchArgs;
 use crate::exit::Exit;
 use crate::figures::plural;
-use crate::nats::{Connection, NatsArgs, node_id};
+use crate::nats::{Connection, NatsArgs, node_name};
 use crate::output::tell;
 use crate::signals::Asked;
 
@@ -39,9 +39,9 @@ pub fn serve(args: &SearchArgs) -> Result<Exit> {
         (Some(name), Some(known)) if *name != known => {
             bail!("{} belongs to the node {known}; leave --node out", args.data.display())
         }
-        (Some(name), _) => node_id(Some(name))?.name().to_owned(),
+        (Some(name), _) => node_name(Some(name))?,
         (None, Some(known)) => known,
-        (None, None) => node_id(None)?.name().to_owned(),
+        (None, None) => node_name(None)?,
     };
     let connection = args.nats.connect()?;
     remember(&layout, &node)?;
