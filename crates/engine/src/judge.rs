@@ -192,6 +192,7 @@ impl Judge {
         }
         let mut facts = facts(response, judged.end.elapsed_ms);
         let mut revisit = None;
+        self.judger.visited_at(visit.timing.started.0);
         if response.is_redirect() {
             if let Err(failure) = self.follow_redirect(entry, response, &mut judged) {
                 judged.end.outcome = Outcome::Failed(failure);
@@ -204,6 +205,7 @@ impl Judge {
                 self.read_page(entry, id, response, false, &mut facts, &mut judged);
                 judged.compared = self.compare_with(entry, earlier);
                 judged.picture = self.compare_picture(earlier.picture.as_ref());
+                facts.near_duplicate = self.near_duplicate_still(earlier);
                 if self.is_noise(&judged, earlier) {
                     judged.kept_earlier = true;
                     judged.end.signatures = None;

@@ -73,8 +73,19 @@ impl Refresher {
 
     /// A page was visited again: its record keeps what still holds, and its history grows.
     pub fn again(&mut self, done: &mut Done, again: Again, importance: f32, now: UnixMs) {
-        let Again { earlier, course, change, signal, share, outcome, keeps_copy, modified_at, at, .. } =
-            again;
+        let Again {
+            earlier,
+            course,
+            change,
+            signal,
+            share,
+            outcome,
+            keeps_copy,
+            modified_at,
+            at,
+            kept_lines,
+            ..
+        } = again;
         let last_at = earlier.visited_at.unwrap_or(earlier.found_at);
         let is_first = course.is_none();
         let before = course.unwrap_or_else(|| {
@@ -100,6 +111,7 @@ impl Refresher {
             },
             body_bytes: facts.map_or(0, |facts| facts.body_bytes),
             archived: None,
+            kept_lines,
         });
         if change == Change::Unknown {
             // Nothing was learnt: what was known stands.
@@ -177,5 +189,6 @@ pub(crate) fn first_visit(record: &UrlRecord, at: UnixMs) -> PastVisit {
         digest: facts.and_then(|facts| facts.digest),
         body_bytes: facts.map_or(0, |facts| facts.body_bytes),
         archived: facts.and_then(|facts| facts.archived),
+        kept_lines: Vec::new(),
     }
 }

@@ -71,6 +71,7 @@ fn note(row: &mut Row, before: &Visit, after: &Visit) {
         Verdict::Structure => "structure",
         Verdict::Text => "text",
         Verdict::Image => "image",
+        Verdict::Around => "around",
     };
     row.pairs += 1;
     *row.verdicts.entry(verdict.to_owned()).or_default() += 1;

@@ -6,9 +6,10 @@
 
 use super::host_template::HostTemplate;
 use super::level_order::changed_levels;
-use super::line_diff::{self, LineChange};
-use super::line_store::Lines;
+use super::line_store::Core;
+use super::reason::{Explained, NoiseMode};
 use super::signature::{SKETCH_SIZE, Signatures};
+use super::sorting::Sorting;
 use serde::{Deserialize, Serialize};
 
 /// Places named in one report.
@@ -24,6 +25,8 @@ pub enum Verdict {
     Structure,
     Text,
     Image,
+    /// Only what stands around the main content changed: navigation, margins, widgets.
+    Around,
 }
 
 /// What told.
@@ -117,13 +120,26 @@ pub struct Comparison {
     /// Numbers (from 1) of lines of the new page that are news, and of the old page that are gone.
     pub new_lines: Vec<u32>,
     pub old_lines: Vec<u32>,
-    /// Lines that differ and are noise.
+    /// Lines that differ and are noise, or around the content.
     pub noise_lines: u32,
+    /// Some of them, each with its reason.
+    pub explained: Vec<Explained>,
 }
 
 /// Compares two visits by their signatures, both of this version ([`Signatures::check`]); `template` is what was learnt
 /// of the host. Images are left to the image comparison, which is worth asking only if this says `unchanged` or `noise`.
 pub fn compare(old: &Signatures, new: &Signatures, template: Option<&HostTemplate>) -> Comparison {
+    compare_as(old, new, template, NoiseMode::Normal)
+}
+
+/// As [`compare`], with a say about what may be called noise.
+pub fn compare_as(
+    old: &Signatures,
+    new: &Signatures,
+    template: Option<&HostTemplate>,
+    mode: NoiseMode,
+) -> Comparison {
+    let template = template.filter(|_| mode == NoiseMode::Normal);
     let mut report = Comparison {
         verdict: Verdict::Unchanged,
         signal: Signal::Nothing,
@@ -136,11 +152,12 @@ pub fn compare(old: &Signatures, new: &Signatures, template: Option<&HostTemplat
         new_lines: Vec::new(),
         old_lines: Vec::new(),
         noise_lines: 0,
+        explained: Vec::new(),
     };
     if old.body == new.body && old.version == new.version {
         return report;
     }
-    let text = judge_text(old, new, template, &mut report);
+    let text = judge_text(old, new, template, mode, &mut report);
     report.text_changed = text.is_some();
     report.place = match (old.main, new.main) {
         (Some(a), Some(b)) if report.text_changed && a == b => Some(Place::AroundMainContent),
@@ -154,14 +171,61 @@ pub fn compare(old: &Signatures, new: &Signatures, template: Option<&HostTemplat
     };
     report.extent = Extent::of(report.share);
     let structure = judge_structure(old, new, &mut report);
+    let apart = Apart::of(old, new, template, mode, text.is_some());
+    let links = (old.links != new.links).then_some(Signal::Links);
+    let images = (old.images != new.images).then_some(Signal::ImageAddresses);
+    let seen = [(structure, apart.structure), (links, apart.links), (images, apart.images)];
+    let around = seen.iter().find_map(|&(signal, is_apart)| signal.filter(|_| is_apart));
+    let [structure, links, images] = seen.map(|(signal, is_apart)| signal.filter(|_| !is_apart));
+    let line_around = report.explained.iter().any(|line| line.reason.is_around());
     (report.verdict, report.signal) = match (structure, text) {
         (Some(signal), _) => (Verdict::Structure, signal),
         (None, Some(signal)) => (Verdict::Text, signal),
-        (None, None) if old.links != new.links => (Verdict::Structure, Signal::Links),
-        (None, None) if old.images != new.images => (Verdict::Image, Signal::ImageAddresses),
-        (None, None) => (Verdict::Noise, Signal::Bytes),
+        (None, None) if links.is_some() => (Verdict::Structure, Signal::Links),
+        (None, None) if images.is_some() => (Verdict::Image, Signal::ImageAddresses),
+        (None, None) if line_around => (Verdict::Around, Signal::TextDigest),
+        (None, None) => match around {
+            Some(signal) => (Verdict::Around, signal),
+            None if mode == NoiseMode::Off => (Verdict::Structure, Signal::Bytes),
+            None => (Verdict::Noise, Signal::Bytes),
+        },
     };
+    if report.verdict == Verdict::Around {
+        report.place = Some(Place::AroundMainContent);
+    }
     report
+}
+
+/// Which of structure, links and images changed around the content alone, or as they did on most pages of the host.
+#[derive(Debug, Clone, Copy)]
+struct Apart {
+    structure: bool,
+    links: bool,
+    images: bool,
+}
+
+impl Apart {
+    fn of(
+        old: &Signatures,
+        new: &Signatures,
+        template: Option<&HostTemplate>,
+        mode: NoiseMode,
+        text_changed: bool,
+    ) -> Self {
+        let none = Self { structure: false, links: false, images: false };
+        if mode != NoiseMode::Normal {
+            return none;
+        }
+        // What most pages do counts only where the text says nothing else.
+        let everywhere = !text_changed && template.is_some_and(|template| template.explains_markup(old, new));
+        let (Some(a), Some(b)) = (old.lines.core, new.lines.core) else { return none };
+        let same = |field: fn(&Core) -> u64| everywhere || field(&a) == field(&b);
+        Self {
+            structure: same(|core| core.structure),
+            links: same(|core| core.links),
+            images: same(|core| core.images),
+        }
+    }
 }
 
 /// The signal that says the tree changed outside advertisements.
@@ -194,13 +258,13 @@ fn judge_text(
     old: &Signatures,
     new: &Signatures,
     template: Option<&HostTemplate>,
+    mode: NoiseMode,
     report: &mut Comparison,
 ) -> Option<Signal> {
     let mut fired = None;
-    // What changes in the same place everywhere is template, unless it is what the page is about.
-    let bold = old.main.is_none() || new.main.is_none() || old.main == new.main;
+    let sorting = Sorting { template, mode, in_title: false };
     if old.text != new.text {
-        let noise = sort_lines(&old.lines, &new.lines, template, bold, report);
+        let noise = sorting.sort(&old.lines, &new.lines, report);
         let differs = !report.new_lines.is_empty() || !report.old_lines.is_empty();
         // Lines left out differ, or words changed places in a way that no line shows: that is text, place unknown.
         let unseen = old.lines.shapes != new.lines.shapes || old.lines.words != new.lines.words || noise == 0;
@@ -214,53 +278,12 @@ fn judge_text(
     }
     if fired.is_none() && old.title != new.title {
         let mut title = Comparison { new_lines: Vec::new(), old_lines: Vec::new(), ..report.clone() };
-        sort_lines(&old.title, &new.title, template, bold, &mut title);
+        Sorting { in_title: true, ..sorting }.sort(&old.title, &new.title, &mut title);
         if !title.new_lines.is_empty() || !title.old_lines.is_empty() {
             fired = Some(Signal::Title);
         }
     }
     fired
-}
-
-/// Puts lines that are news into the report; returns how many that differ are noise.
-fn sort_lines(
-    old: &Lines,
-    new: &Lines,
-    template: Option<&HostTemplate>,
-    bold: bool,
-    report: &mut Comparison,
-) -> u32 {
-    let changes = line_diff::changes(old, new);
-    let mut noise = 0;
-    for (at, change) in changes.iter().enumerate() {
-        let own_words = match *change {
-            LineChange::Numbers(i, j) => {
-                let (a, b) = (old.kept[i], new.kept[j]);
-                (a.is_volatile() && b.is_volatile()) || (a.is_banner() && b.is_banner())
-            }
-            LineChange::Removed(i) => old.kept[i].is_banner(),
-            LineChange::Added(j) => new.kept[j].is_banner(),
-        };
-        if own_words || template.is_some_and(|t| t.explains(old, new, &changes, at, bold)) {
-            noise += 1;
-            continue;
-        }
-        let mut note = |list: fn(&mut Comparison) -> &mut Vec<u32>, number: u32| {
-            if list(report).len() < MAX_PLACES {
-                list(report).push(number);
-            }
-        };
-        match *change {
-            LineChange::Numbers(i, j) => {
-                note(|r| &mut r.old_lines, old.number(i));
-                note(|r| &mut r.new_lines, new.number(j));
-            }
-            LineChange::Removed(i) => note(|r| &mut r.old_lines, old.number(i)),
-            LineChange::Added(j) => note(|r| &mut r.new_lines, new.number(j)),
-        }
-    }
-    report.noise_lines += noise;
-    noise
 }
 
 /// Resemblance estimated from two sketches: the share of common values among the smallest of both.
@@ -358,6 +381,27 @@ mod tests {
             (Verdict::Text, Some(Place::MainContent))
         );
         assert_eq!(told(old.clone()), (Verdict::Unchanged, None));
+    }
+
+    #[test]
+    fn links_around_the_content_are_told_apart() {
+        let page = |widget: &str, main: &str, alert: &str| {
+            format!(
+                "<header><p>{alert}</p></header><h1>Wolf spiders</h1><p>{main}, with all that belongs to it, and more</p>\
+                 <p>And so on, and on</p><aside class=recent-posts>{widget}</aside><p>price 12</p>"
+            )
+        };
+        let old = page("<ul><li><a href=/a>First post</a></ul>", "They hunt", "Welcome");
+        let told = |new: &str| judge(&old, new).0;
+        let more = "<ul><li><a href=/b>Second post</a><li><a href=/a>First post</a></ul>";
+        assert_eq!(told(&page(more, "They hunt", "Welcome")), Verdict::Around);
+        assert_eq!(told(&page(more, "They rest", "Welcome")), Verdict::Text, "it hides no change within");
+        assert_eq!(
+            told(&page("<ul><li><a href=/a>First post</a></ul>", "They hunt", "Closed today")),
+            Verdict::Text
+        );
+        let priced = page("<ul><li><a href=/a>First post, $20</a></ul>", "They hunt", "Welcome");
+        assert_eq!(told(&priced), Verdict::Text, "a price is news wherever it stands");
     }
 
     #[test]

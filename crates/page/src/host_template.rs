@@ -1,13 +1,15 @@
 //! What a host's pages have in common, learnt from how they change.
 //!
-//! A line that changes on most pages of a host in the same way is template, not news: a version banner, a clock without
-//! a name, a rotating quotation. "The same way" is one of four keys: the same words replaced by the same words (told
-//! by the difference of word sums, wherever in a line), numbers changing in a line of the same shape, the very same line
-//! coming or going, or any one line changing between the same two neighbours. The last is the boldest, needs the most
-//! pages and explains nothing where the main content is known to have changed. Counts are bounded ([`MAX_KEYS`]) and two templates of one host can be merged.
+//! That many pages change at the same place says nothing: so do the prices of a shop. It takes the same words: the same ones
+//! replaced by the same ones on most pages (told by the difference of word sums, wherever in a line), the very same line
+//! coming or going, or a few texts that come and go again and again. And it takes a line in front of the first heading, around
+//! the content, or made of links; elsewhere "In stock" may become "Sold out" on all pages at once. Version numbers
+//! count anywhere. Counts are bounded ([`MAX_KEYS`]) and two templates of one host can be merged.
 
 use super::line_diff::{self, LineChange};
 use super::line_store::Lines;
+use super::noise::{LineMark, flag};
+use super::reason::Reason;
 use super::signature::Signatures;
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
@@ -17,40 +19,45 @@ use std::collections::HashMap;
 pub const MAX_KEYS: usize = 4096;
 /// Changes of one page that are counted.
 const MAX_CHANGES: usize = 256;
-/// A way of changing is template from this many pages on…
+/// A way of changing is template from this many pages on.
 const MIN_PAGES: u32 = 4;
-/// …and a changing place between fixed neighbours from this many.
-const MIN_PLACE_PAGES: u32 = 12;
-/// The very same number replaced by the very same number, and no word changed, is a version or an edition: it need not
-/// stand on most pages, only on this many…
+/// The very same version replaced by the very same version need not stand on most pages, only on this many…
 const MIN_NUMBER_PAGES: u32 = 8;
 /// …and on one in so many of those that changed.
 const NUMBER_SHARE: u64 = 5;
+/// A text that came and went at least so often, all in all, rotates.
+const MIN_TURNS: u32 = 4;
+/// So many different ones that did so are a pool, from which lines anywhere on a page may be taken.
+const MIN_POOL: u32 = 5;
+/// After so many pages, what was learnt counts half: habits change.
+const FORGET_PAGES: u32 = 512;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Replaced = 1,
-    Numbers = 2,
     Came = 3,
     Went = 4,
-    Place = 5,
+    Links = 6,
+    Images = 7,
+    Tags = 8,
 }
 
 /// What was learnt of one host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostTemplate {
-    /// Pages whose text had changed.
+    /// Pages that had changed.
     pages: u32,
     counts: HashMap<u64, u32, FixedState>,
+    /// Texts that came and went.
+    pool: u32,
 }
 
 impl HostTemplate {
     /// Takes in how one page of the host changed between two visits.
     pub fn learn(&mut self, old: &Signatures, new: &Signatures) {
-        if old.text == new.text && old.title == new.title {
+        if old.body == new.body {
             return;
         }
-        self.pages = self.pages.saturating_add(1);
         let mut keys = Vec::new();
         for (a, b) in [(&old.title, &new.title), (&old.lines, &new.lines)] {
             let changes = line_diff::changes(a, b);
@@ -58,18 +65,48 @@ impl HostTemplate {
                 keys.extend(keys_of(a, b, &changes, at).into_iter().flatten());
             }
         }
+        keys.extend(page_keys(old, new).into_iter().flatten());
+        if keys.is_empty() {
+            return;
+        }
+        self.pages = self.pages.saturating_add(1);
         keys.sort_unstable();
         keys.dedup();
         for key in keys {
             let count = self.counts.entry(key).or_insert(0);
             *count = count.saturating_add(1);
         }
+        self.count_pool(old, new);
+        if self.pages >= FORGET_PAGES {
+            self.pages /= 2;
+            self.counts.retain(|_, count| {
+                *count /= 2;
+                *count > 0
+            });
+            self.pool /= 2;
+        }
         self.shrink();
+    }
+
+    /// Counts a text when it turns out to be one that rotates.
+    fn count_pool(&mut self, old: &Signatures, new: &Signatures) {
+        let changes = line_diff::changes(&old.lines, &new.lines);
+        for change in changes.iter().take(MAX_CHANGES) {
+            let mark = match *change {
+                LineChange::Removed(i) => old.lines.kept[i],
+                LineChange::Added(j) => new.lines.kept[j],
+                LineChange::Numbers(..) => continue,
+            };
+            if self.turns(mark) == Some(MIN_TURNS) {
+                self.pool = self.pool.saturating_add(1);
+            }
+        }
     }
 
     /// Adds what another template of the same host has learnt.
     pub fn merge(&mut self, other: &Self) {
         self.pages = self.pages.saturating_add(other.pages);
+        self.pool = self.pool.saturating_add(other.pool);
         for (&key, &count) in &other.counts {
             let mine = self.counts.entry(key).or_insert(0);
             *mine = mine.saturating_add(count);
@@ -82,26 +119,62 @@ impl HostTemplate {
         self.pages
     }
 
-    /// Whether the change at `at` in `changes` is the host's habit; `bold` if a changing place may explain it.
+    /// Why the change at `at` in `changes` is the host's habit, if it is; in a title, any line may be.
     pub(crate) fn explains(
         &self,
         old: &Lines,
         new: &Lines,
         changes: &[LineChange],
         at: usize,
-        bold: bool,
-    ) -> bool {
-        let [replaced, sure @ .., place] = keys_of(old, new, changes, at);
-        let count = |key: Option<u64>| key.and_then(|k| self.counts.get(&k)).copied().unwrap_or(0);
-        let most = |count: u32, least: u32| count >= least && u64::from(count) * 2 > u64::from(self.pages);
-        let replaced = count(replaced);
-        let number = matches!(changes[at], LineChange::Numbers(..))
+        in_title: bool,
+    ) -> Option<Reason> {
+        let mark = match changes[at] {
+            LineChange::Removed(i) => old.kept[i],
+            LineChange::Added(j) | LineChange::Numbers(_, j) => new.kept[j],
+        };
+        if mark.has(flag::HARD) {
+            return None;
+        }
+        let [replaced, gone] = keys_of(old, new, changes, at).map(|key| self.count(key));
+        if matches!(changes[at], LineChange::Numbers(..))
+            && mark.is_version()
             && replaced >= MIN_NUMBER_PAGES
-            && u64::from(replaced) * NUMBER_SHARE >= u64::from(self.pages);
-        number
-            || most(replaced, MIN_PAGES)
-            || sure.into_iter().any(|key| most(count(key), MIN_PAGES))
-            || bold && most(count(place), MIN_PLACE_PAGES)
+            && u64::from(replaced) * NUMBER_SHARE >= u64::from(self.pages)
+        {
+            return Some(Reason::VersionBanner);
+        }
+        let apart = in_title || mark.has(flag::AROUND | flag::EARLY | flag::LINK);
+        if apart && self.most(replaced) {
+            return Some(Reason::VersionBanner);
+        }
+        if matches!(changes[at], LineChange::Numbers(..)) {
+            return None;
+        }
+        if apart && self.most(gone) {
+            return Some(Reason::SiteWideLine);
+        }
+        let rotates = self.turns(mark).is_some_and(|turns| turns >= MIN_TURNS);
+        let of_pool = self.pool >= MIN_POOL && !mark.has_numbers();
+        (rotates && (mark.has(flag::AROUND | flag::LINK) || of_pool)).then_some(Reason::RotatingText)
+    }
+
+    /// Whether most pages of the host changed their links, images and tags as this one did, as far as it did.
+    pub(crate) fn explains_markup(&self, old: &Signatures, new: &Signatures) -> bool {
+        page_keys(old, new).into_iter().flatten().all(|key| self.most(self.count(Some(key))))
+    }
+
+    fn count(&self, key: Option<u64>) -> u32 {
+        key.and_then(|key| self.counts.get(&key)).copied().unwrap_or(0)
+    }
+
+    fn most(&self, count: u32) -> bool {
+        count >= MIN_PAGES && u64::from(count) * 2 > u64::from(self.pages)
+    }
+
+    /// How often a line came and went, if it did both.
+    fn turns(&self, mark: LineMark) -> Option<u32> {
+        let (came, went) = (self.count(line_key(Way::Came, mark)), self.count(line_key(Way::Went, mark)));
+        (came > 0 && went > 0).then(|| came.saturating_add(went))
     }
 
     fn shrink(&mut self) {
@@ -113,35 +186,36 @@ impl HostTemplate {
     }
 }
 
-/// The ways in which one change may be told; the last is the place.
-fn keys_of(old: &Lines, new: &Lines, changes: &[LineChange], at: usize) -> [Option<u64>; 4] {
+/// What changed in a page's links, images and tags.
+fn page_keys(old: &Signatures, new: &Signatures) -> [Option<u64>; 3] {
+    let delta = |way, a: u64, b: u64| if a == b { None } else { key(way, b.wrapping_sub(a)) };
+    let tags = if old.quiet_structure == new.quiet_structure {
+        None
+    } else {
+        // With as many tags as before, no two pages are alike in what they changed.
+        let same_count = old.tags == new.tags;
+        key(Way::Tags, if same_count { new.structure } else { u64::from(new.tags.wrapping_sub(old.tags)) })
+    };
+    [delta(Way::Links, old.links, new.links), delta(Way::Images, old.images, new.images), tags]
+}
+
+/// The ways in which one change may be told: what was replaced by what, and the line that came or went.
+fn keys_of(old: &Lines, new: &Lines, changes: &[LineChange], at: usize) -> [Option<u64>; 2] {
     let (a, b) = (&old.kept, &new.kept);
     let delta = |i: usize, j: usize| key(Way::Replaced, u64::from(b[j].words.wrapping_sub(a[i].words)));
-    let place = |i: usize| {
-        let shape = |at: Option<usize>| at.and_then(|at| a.get(at)).map_or(0, |m| m.shape());
-        let (before, after) = (shape(i.checked_sub(1)), shape(Some(i + 1)));
-        key(Way::Place, u64::from(before) << 32 | u64::from(after))
-    };
     match changes[at] {
-        LineChange::Numbers(i, j) => {
-            [delta(i, j), key(Way::Numbers, u64::from(a[i].shape())), None, place(i)]
-        }
-        LineChange::Removed(i) => {
-            let (twin, single) = twin(changes, at);
-            let gone = key(Way::Went, u64::from(a[i].shape()) << 32 | u64::from(a[i].words));
-            [twin.and_then(|j| delta(i, j)), gone, None, if single { place(i) } else { None }]
-        }
-        LineChange::Added(j) => {
-            let (twin, single) = twin(changes, at);
-            let came = key(Way::Came, u64::from(b[j].shape()) << 32 | u64::from(b[j].words));
-            [twin.and_then(|i| delta(i, j)), came, None, if single { twin.and_then(place) } else { None }]
-        }
+        LineChange::Numbers(i, j) => [delta(i, j), None],
+        LineChange::Removed(i) => [twin(changes, at).and_then(|j| delta(i, j)), line_key(Way::Went, a[i])],
+        LineChange::Added(j) => [twin(changes, at).and_then(|i| delta(i, j)), line_key(Way::Came, b[j])],
     }
 }
 
-/// The line that a removed or added one was exchanged for: the same place in the run of its counterparts. Also whether
-/// the exchange was of one single line.
-fn twin(changes: &[LineChange], at: usize) -> (Option<usize>, bool) {
+fn line_key(way: Way, mark: LineMark) -> Option<u64> {
+    key(way, u64::from(mark.shape()) << 32 | u64::from(mark.words))
+}
+
+/// The line that a removed or added one was exchanged for: the same place in the run of its counterparts.
+fn twin(changes: &[LineChange], at: usize) -> Option<usize> {
     let is_removed = |c: &LineChange| matches!(c, LineChange::Removed(_));
     let is_added = |c: &LineChange| matches!(c, LineChange::Added(_));
     let removed = is_removed(&changes[at]);
@@ -160,11 +234,10 @@ fn twin(changes: &[LineChange], at: usize) -> (Option<usize>, bool) {
         (start - count, count)
     };
     let n = at - start;
-    let found = (n < other).then(|| changes.get(other_start + n)).flatten().and_then(|c| match *c {
+    (n < other).then(|| changes.get(other_start + n)).flatten().and_then(|c| match *c {
         LineChange::Removed(i) | LineChange::Added(i) => Some(i),
         LineChange::Numbers(..) => None,
-    });
-    (found, run == 1 && other == 1)
+    })
 }
 
 fn key(way: Way, value: u64) -> Option<u64> {
@@ -184,20 +257,17 @@ mod tests {
         Judger::default().sign(html, &page, None)
     }
 
-    fn visit(n: usize, version: &str, quote: &str, own: &str) -> Signatures {
+    fn visit(n: usize, version: &str, own: &str) -> Signatures {
         sign(&format!(
-            "<title>Module {n} — Manual {version}</title><p>Home</p><p>{quote}</p><p>Contents</p><h1>Module {n}</h1>\
-             <p>About module {n} and its {own}.</p><p>Part of Manual {version} for page{n}</p>"
+            "<title>Module {n} — Manual {version}</title><p>Home</p><p>Manual {version}</p><p>Contents</p><h1>Module {n}</h1>\
+             <p>About module {n} and its {own}.</p><footer>Part of Manual {version} for page{n}</footer>"
         ))
     }
 
     #[test]
     fn banners_of_a_host_are_learnt() {
         let mut template = HostTemplate::default();
-        let quote = |n: usize, visit: usize| format!("Say{} what{} you will", n * 7 + visit, visit + n);
-        let pairs: Vec<_> = (0..20)
-            .map(|n| (visit(n, "alpha", &quote(n, 1), "uses"), visit(n, "beta", &quote(n, 2), "uses")))
-            .collect();
+        let pairs: Vec<_> = (0..20).map(|n| (visit(n, "alpha", "uses"), visit(n, "beta", "uses"))).collect();
         assert_eq!(compare(&pairs[0].0, &pairs[0].1, Some(&template)).verdict, Verdict::Text);
         let (first, second) = pairs.split_at(10);
         let mut other = HostTemplate::default();
@@ -208,7 +278,7 @@ mod tests {
         for (old, new) in &pairs {
             assert_eq!(compare(old, new, Some(&template)).verdict, Verdict::Noise);
         }
-        let news = visit(3, "beta", &quote(3, 2), "abuses");
+        let news = visit(3, "beta", "abuses");
         assert_eq!(compare(&pairs[3].0, &news, Some(&template)).verdict, Verdict::Text);
         let packed = postcard::to_stdvec(&template).unwrap();
         assert_eq!(postcard::from_bytes::<HostTemplate>(&packed).unwrap(), template);
@@ -238,19 +308,31 @@ mod tests {
     }
 
     #[test]
-    fn where_the_main_content_changed_no_place_explains() {
-        let page = |n: usize, lead: &str, main: &str| {
-            let mut signed = sign(&format!("<p>Top</p><p>{lead}</p><p>End</p><p>{}</p>", words(n + 9)));
-            signed.main = Some(main.len() as u64);
-            signed
+    fn another_text_at_the_same_place_of_all_pages_is_news() {
+        let page =
+            |n: usize, lead: &str| sign(&format!("<p>Top</p><p>{lead}</p><p>End</p><p>{}</p>", words(n + 9)));
+        let mut template = HostTemplate::default();
+        for n in 0..40 {
+            template.learn(&page(n, &words(n + 300)), &page(n, &words(n + 9000)));
+        }
+        assert_eq!(compare(&page(50, "abc"), &page(50, "xyz"), Some(&template)).verdict, Verdict::Text);
+    }
+
+    #[test]
+    fn texts_that_come_and_go_again_are_noise() {
+        let tip = |n: usize| format!("A tip {} for readers", words(26 + n % 6));
+        let page = |n: usize, tip: &str| {
+            sign(&format!("<h1>P{}</h1><p>{}</p><p>{tip}</p>", words(n + 99), words(n + 9)))
         };
         let mut template = HostTemplate::default();
-        for n in 0..20 {
-            template.learn(&page(n, &words(n + 300), ""), &page(n, &words(n + 9000), ""));
+        for round in 0..4 {
+            for n in 0..12 {
+                template.learn(&page(n, &tip(n + round)), &page(n, &tip(n + round + 1)));
+            }
         }
-        let (old, aside, main) = (page(50, "abc", "m"), page(50, "xyz", "m"), page(50, "xyz", "main"));
-        assert_eq!(compare(&old, &aside, Some(&template)).verdict, Verdict::Noise);
-        assert_eq!(compare(&old, &main, Some(&template)).verdict, Verdict::Text);
+        let judge = |new: &str| compare(&page(5, &tip(1)), &page(5, new), Some(&template)).verdict;
+        assert_eq!(judge(&tip(3)), Verdict::Noise);
+        assert_eq!(judge("The council closes the bridge"), Verdict::Text, "seen for the first time");
     }
 
     #[test]

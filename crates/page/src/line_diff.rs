@@ -127,7 +127,7 @@ mod tests {
         /// Every line is paired, removed or added, whichever way pairs are found.
         #[test]
         fn nothing_is_forgotten(a in prop::collection::vec(0u32..6, 0..40), b in prop::collection::vec(0u32..6, 0..40)) {
-            let marks = |v: &[u32]| v.iter().map(|&n| LineMark::from_parts(n * 4, n)).collect::<Vec<_>>();
+            let marks = |v: &[u32]| v.iter().map(|&n| LineMark::from_parts(n * 4, n, 0)).collect::<Vec<_>>();
             let (x, y) = (marks(&a), marks(&b));
             for found in [pairs(&x, &y), greedy(&x, &y)] {
                 prop_assert!(found.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 < w[1].1));

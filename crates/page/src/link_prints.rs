@@ -3,6 +3,7 @@
 use super::extract::Extract;
 use super::links::LinkKind;
 use super::span::Span;
+use super::surroundings::Inside;
 use super::swar;
 use lycosa_cpu::{Registers, widest};
 use xxhash_rust::xxh3::xxh3_64;
@@ -37,17 +38,28 @@ const TOKEN_DIGITS: usize = 4;
 /// Characters that a token holds at least.
 const TOKEN_LENGTH: usize = 16;
 
-/// Sums for links and for images; what stands inside `banners` does not count.
-pub(crate) fn of(page: &Extract, banners: &[(u32, u32)]) -> (u64, u64) {
+/// Sums over the addresses of a page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    pub links: u64,
+    pub images: u64,
+    /// Those that do not stand around the content.
+    pub core_links: u64,
+    pub core_images: u64,
+}
+
+/// Sums for links and for images; what stands inside `banners` does not count, and what stands inside `around` counts apart.
+pub(crate) fn of(page: &Extract, banners: &[(u32, u32)], around: &[(u32, u32)]) -> Sums {
     widest(
         #[inline(always)]
-        |registers| sums(registers, page, banners),
+        |registers| sums(registers, page, banners, around),
     )
 }
 
 #[inline(always)]
-fn sums(registers: Registers, page: &Extract, banners: &[(u32, u32)]) -> (u64, u64) {
-    let (mut links, mut images) = (0u64, 0u64);
+fn sums(registers: Registers, page: &Extract, banners: &[(u32, u32)], around: &[(u32, u32)]) -> Sums {
+    let mut sums = Sums::default();
+    let mut around = Inside(around);
     for link in &page.links {
         let at = link.anchor.start;
         let after = banners.partition_point(|b| b.0 <= at);
@@ -56,16 +68,20 @@ fn sums(registers: Registers, page: &Extract, banners: &[(u32, u32)]) -> (u64, u
         }
         let is_image = link.kind == LinkKind::Image;
         if is_image || matches!(link.kind, LinkKind::Anchor | LinkKind::Area | LinkKind::Frame) {
+            let is_around = around.holds(at as usize);
             let address = address(registers, &page.arena, link.href);
             if is_image {
                 let label = xxh3_64(link.label.of(&page.arena).as_bytes());
-                images = images.wrapping_add(address ^ label.rotate_left(17));
+                let image = address ^ label.rotate_left(17);
+                sums.images = sums.images.wrapping_add(image);
+                sums.core_images = sums.core_images.wrapping_add(if is_around { 0 } else { image });
             } else {
-                links = links.wrapping_add(address);
+                sums.links = sums.links.wrapping_add(address);
+                sums.core_links = sums.core_links.wrapping_add(if is_around { 0 } else { address });
             }
         }
     }
-    (links, images)
+    sums
 }
 
 /// Hash of an address, a part of the arena, without its fragment, visit keys and random path parts.

@@ -7,10 +7,11 @@
 use super::banners::{self, PlainTags};
 use super::extract::Extract;
 use super::level_order::{self, LevelMark, LevelTable};
-use super::line_store::Lines;
+use super::line_store::{Core, Lines};
 use super::link_prints;
-use super::noise::{LineMark, LineMarker};
+use super::noise::{LineMark, LineMarker, flag};
 use super::structure::{self, KEPT_TAGS, TagStrings};
+use super::surroundings::{self, Inside, NamedTags};
 use super::text_code::TextCode;
 use super::tree::Tree;
 use super::winnow::{WinnowConfig, Winnower};
@@ -98,8 +99,12 @@ pub struct Judger {
     plain_tags: PlainTags,
     banner_text: Vec<(u32, u32)>,
     banner_nodes: Vec<(u32, u32)>,
+    named_tags: NamedTags,
+    around_text: Vec<(u32, u32)>,
+    around_nodes: Vec<(u32, u32)>,
     line_marker: LineMarker,
     marks: Vec<LineMark>,
+    visited_at: u64,
 }
 
 impl Default for Judger {
@@ -119,9 +124,19 @@ impl Judger {
             plain_tags: PlainTags::default(),
             banner_text: Vec::new(),
             banner_nodes: Vec::new(),
+            named_tags: NamedTags::default(),
+            around_text: Vec::new(),
+            around_nodes: Vec::new(),
             line_marker: LineMarker::default(),
             marks: Vec::new(),
+            visited_at: 0,
         }
+    }
+
+    /// The pages signed from now on were visited at this time, in milliseconds since 1970. It tells clocks from other
+    /// times: a clock goes on as time does.
+    pub fn visited_at(&mut self, at: u64) {
+        self.visited_at = at;
     }
 
     /// The signatures of `page`, which was scanned from `source`; `main` is its main content, if extracted.
@@ -140,18 +155,31 @@ impl Judger {
             &mut self.banner_text,
             &mut self.banner_nodes,
         );
+        surroundings::find(
+            source,
+            page,
+            &self.tree,
+            &mut self.named_tags,
+            &mut self.around_text,
+            &mut self.around_nodes,
+        );
         self.strings.fill(page);
         let structure = structure::digest(page, &self.tree, |_| true, &mut self.bytes);
-        let quiet_structure = self.quiet_structure(page, structure);
+        let quiet_structure = self.structure_without(&[&self.banner_nodes], page, structure);
+        let core_structure =
+            self.structure_without(&[&self.banner_nodes, &self.around_nodes], page, structure);
         self.marks.clear();
         self.line_marker.mark(page.title(), &[], |mark| self.marks.push(mark));
         let title = Lines::keep(&self.marks);
         self.marks.clear();
-        self.line_marker.mark(&page.text, &self.banner_text, |mark| self.marks.push(mark));
+        self.mark_lines(page);
         self.minutiae.clear();
         self.minutiae.extend_from_slice(self.winnower.minutiae(&page.text));
         let main = main.map(|text| self.main_digest(text));
-        let (links, images) = link_prints::of(page, &self.banner_text);
+        let sums = link_prints::of(page, &self.banner_text, &self.around_text);
+        let mut lines = Lines::keep(&self.marks);
+        let (links, images) = (sums.core_links, sums.core_images);
+        lines.core = Some(Core { structure: core_structure, links, images, at: self.visited_at });
         Signatures {
             version: SIGNATURES_VERSION,
             body,
@@ -166,9 +194,9 @@ impl Judger {
             text: xxh3_64(page.text.as_bytes()),
             main,
             title,
-            lines: Lines::keep(&self.marks),
-            links,
-            images,
+            lines,
+            links: sums.links,
+            images: sums.images,
             sketch: self.minutiae.iter().take(SKETCH_SIZE).map(|m| (m >> 32) as u32).collect(),
         }
     }
@@ -183,6 +211,8 @@ impl Judger {
         self.bytes = Vec::new();
         self.banner_text = Vec::new();
         self.banner_nodes = Vec::new();
+        self.around_text = Vec::new();
+        self.around_nodes = Vec::new();
         self.marks = Vec::new();
     }
 
@@ -213,16 +243,49 @@ impl Judger {
         xxh3_64(bytes)
     }
 
-    fn quiet_structure(&mut self, page: &Extract, whole: u64) -> u64 {
-        if self.banner_nodes.is_empty() {
+    /// Marks the lines of the text, with what is known of their places.
+    fn mark_lines(&mut self, page: &Extract) {
+        let mut around = Inside(&self.around_text);
+        let early =
+            page.headings.iter().find(|heading| heading.level == 1).map_or(0, |first| first.text.start);
+        let anchors = page.links.iter().filter(|link| link.anchor.len() > 0);
+        let mut anchors =
+            anchors.map(|link| link.anchor.start as usize..link.anchor.start as usize + link.anchor.len());
+        let mut next = anchors.next();
+        let marks = &mut self.marks;
+        self.line_marker.mark_places(&page.text, &self.banner_text, |mark, place| {
+            // How much of the line is the text of links.
+            let mut linked = 0;
+            while let Some(anchor) = next.clone().filter(|anchor| anchor.start < place.end) {
+                linked += anchor.end.min(place.end).saturating_sub(anchor.start.max(place.start));
+                if anchor.end > place.end {
+                    break;
+                }
+                next = anchors.next();
+            }
+            let is_link = linked > 0 && linked * 2 >= place.len();
+            let flags = (u8::from(around.holds(place.start)) * flag::AROUND)
+                | (u8::from(is_link) * flag::LINK)
+                | (u8::from(place.end <= early as usize) * flag::EARLY);
+            marks.push(mark.with(flags));
+        });
+    }
+
+    /// Digest of the structure without some ranges of nodes; `whole` if there are none.
+    fn structure_without(&self, left_out: &[&[(u32, u32)]], page: &Extract, whole: u64) -> u64 {
+        if left_out.iter().all(|ranges| ranges.is_empty()) {
             return whole;
         }
-        let banners = &self.banner_nodes;
-        let counts = |at: usize| {
-            let after = banners.partition_point(|b| b.0 as usize <= at);
-            after == 0 || banners[after - 1].1 as usize <= at
+        let inside = |ranges: &[(u32, u32)], at: usize| {
+            let after = ranges.partition_point(|range| range.0 as usize <= at);
+            after > 0 && ranges.get(after - 1).is_some_and(|range| (range.1 as usize) > at)
         };
-        structure::digest(page, &self.tree, counts, &mut self.bytes)
+        structure::digest(
+            page,
+            &self.tree,
+            |at| !left_out.iter().any(|ranges| inside(ranges, at)),
+            &mut Vec::new(),
+        )
     }
 }
 

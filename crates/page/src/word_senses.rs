@@ -21,6 +21,10 @@ pub(crate) struct Sense {
 }
 
 impl Sense {
+    /// Of a word that is not there.
+    pub const PLAIN: Self =
+        Self { kind: NumberKind::None, meaning: Meaning::NOTHING, could_be_date_part: false, hash: 0 };
+
     fn of(word: &str) -> Self {
         let word = SmallWord::new(word);
         let kind = word.number_kind();

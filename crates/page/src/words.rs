@@ -2,6 +2,7 @@
 
 use super::byte_class::{SPACE, is, skip};
 use super::swar;
+use super::vocabulary as known;
 use std::ops::Range;
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
@@ -9,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A longer word is compared by its first bytes only.
 const MAX_WORD: usize = 48;
 /// No word that means something is longer.
-const LONGEST_MEANT: usize = 11;
+const LONGEST_MEANT: usize = known::LONGEST;
 
 /// What the digits of a word make of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,30 +64,44 @@ static LOOSE: [bool; 256] = {
 };
 
 /// What a word says of the numbers beside it: some of the following.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Meaning(u8);
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Meaning(u16);
 
 impl Meaning {
+    pub const NOTHING: Self = Self(0);
     /// A month, a day of the week, half of the day, a unit of time.
     pub const TIME: Self = Self(1);
     pub const MONTH: Self = Self(2);
-    /// Goes with numbers that come and go.
+    /// Counts visits.
     pub const COUNTER: Self = Self(4);
-    /// Goes with dates.
-    pub const DATED: Self = Self(8);
+    /// Stands between a word about the page and its date.
+    pub const BETWEEN: Self = Self(8);
     pub const AGO: Self = Self(16);
+    /// When the page was made or changed.
+    pub const MADE: Self = Self(32);
+    /// Of this moment.
+    pub const NOW: Self = Self(64);
+    /// The line is news.
+    pub const NEWS: Self = Self(128);
+    /// A unit of time.
+    pub const UNIT: Self = Self(256);
+    /// A unit of anything else.
+    pub const MEASURE: Self = Self(512);
+    pub const COPYRIGHT: Self = Self(1024);
+    /// Goes with tokens.
+    pub const REQUEST: Self = Self(2048);
 
-    pub fn has(self, some: Self) -> bool {
+    pub const fn has(self, some: Self) -> bool {
         self.0 & some.0 != 0
     }
 
-    fn and(self, more: Self) -> Self {
+    pub const fn and(self, more: Self) -> Self {
         Self(self.0 | more.0)
     }
 }
 
-/// Slots for the words that mean something, four times as many as there are.
-const SLOTS: usize = 512;
+/// Slots for the words that mean something, several times as many as there are.
+const SLOTS: usize = 2048;
 
 /// The words that mean something, packed into numbers. A word lies in the slot that its number leads to or in the next
 /// that was free; the first free one ends the search.
@@ -96,7 +111,7 @@ impl Meanings {
     #[inline(always)]
     fn home(word: u128) -> usize {
         let mixed = (word as u64 ^ ((word >> 64) as u64).rotate_left(23)).wrapping_mul(0x9fb2_1c65_1e98_df25);
-        (mixed >> 55) as usize % SLOTS
+        (mixed >> 53) as usize % SLOTS
     }
 
     fn add(&mut self, word: u128, meaning: Meaning) {
@@ -137,87 +152,30 @@ static MEANINGS: LazyLock<Meanings> = LazyLock::new(|| {
         bytes[..word.len()].copy_from_slice(word.as_bytes());
         meanings.add(packed(&bytes, word.len()), meaning);
     };
-    MONTHS
-        .iter()
-        .chain(&LONG_MONTHS)
-        .chain(&["sept"])
-        .for_each(|word| add(word, Meaning::TIME.and(Meaning::MONTH)));
+    let month = Meaning::TIME.and(Meaning::MONTH);
+    known::MONTHS.iter().flat_map(|names| names.iter()).for_each(|word| add(word, month));
     // Days are cut to any length from three letters on.
-    DAYS.iter().for_each(|day| (3..=day.len()).for_each(|len| add(&day[..len], Meaning::TIME)));
-    UNITS.iter().chain(&MANY_UNITS).chain(&OTHER_TIMES).for_each(|word| add(word, Meaning::TIME));
-    COUNTERS.iter().for_each(|word| add(word, Meaning::COUNTER));
-    DATE_WORDS.iter().for_each(|word| add(word, Meaning::DATED));
-    add("ago", Meaning::AGO);
+    known::DAYS.iter().for_each(|day| (3..=day.len()).for_each(|len| add(&day[..len], Meaning::TIME)));
+    let unit = Meaning::TIME.and(Meaning::UNIT);
+    known::UNITS.iter().flat_map(|(_, names)| names.iter()).for_each(|word| add(word, unit));
+    let lists: [(&[&'static str], Meaning); 11] = [
+        (&known::OTHER_DAYS, Meaning::TIME),
+        (&known::OTHER_TIMES, Meaning::TIME),
+        (&known::COUNTERS, Meaning::COUNTER),
+        (&known::MADE, Meaning::MADE),
+        (&known::NOW, Meaning::NOW),
+        (&known::BETWEEN, Meaning::BETWEEN),
+        (&known::AGO, Meaning::AGO),
+        (&known::COPYRIGHT, Meaning::COPYRIGHT),
+        (&known::REQUEST, Meaning::REQUEST),
+        (&known::MEASURES, Meaning::MEASURE),
+        (&known::NEWS, Meaning::NEWS),
+    ];
+    for (words, meaning) in lists {
+        words.iter().for_each(|word| add(word, meaning));
+    }
     meanings
 });
-
-const MONTHS: [&str; 12] =
-    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const LONG_MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const DAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-const UNITS: [&str; 8] = ["second", "minute", "hour", "day", "week", "month", "year", "min"];
-const MANY_UNITS: [&str; 8] = ["seconds", "minutes", "hours", "days", "weeks", "months", "years", "mins"];
-const OTHER_TIMES: [&str; 6] = ["am", "pm", "utc", "gmt", "a", "an"];
-const COUNTERS: [&str; 22] = [
-    "view",
-    "views",
-    "viewed",
-    "visits",
-    "visitor",
-    "visitors",
-    "hits",
-    "generated",
-    "rendered",
-    "served",
-    "uptime",
-    "online",
-    "copyright",
-    "©",
-    "(c)",
-    "counter",
-    "likes",
-    "shares",
-    "followers",
-    "subscribers",
-    "downloads",
-    "reads",
-];
-const DATE_WORDS: [&str; 21] = [
-    "updated",
-    "modified",
-    "published",
-    "posted",
-    "edited",
-    "created",
-    "changed",
-    "last",
-    "date",
-    "time",
-    "today",
-    "now",
-    "on",
-    "at",
-    "by",
-    "the",
-    "of",
-    "as",
-    "retrieved",
-    "built",
-    "revised",
-];
 
 impl SmallWord {
     #[inline]
@@ -304,6 +262,8 @@ impl SmallWord {
         let (mut dashes, mut slashes, mut dots, mut colons, mut other) = (0, 0, 0, 0, 0);
         let mut length = 0usize;
         let mut longest = 0;
+        // `2:1` is a score, `9:00-17:00` are hours.
+        let mut minutes = true;
         for &b in self.text() {
             if b.is_ascii_digit() {
                 groups += usize::from(length == 0);
@@ -311,6 +271,7 @@ impl SmallWord {
                 longest = longest.max(length);
                 continue;
             }
+            minutes &= colons == 0 || length == 2 || length == 0;
             length = 0;
             match b {
                 b'-' => dashes += 1,
@@ -321,9 +282,11 @@ impl SmallWord {
                 _ => other += 1,
             }
         }
+        minutes &= colons == 0 || length == 2 || length == 0;
         let day = groups >= 3 && longest == 4 && (dashes >= 2 || slashes == 2 || dots == 2);
         let short_day = groups == 3 && slashes == 2 && longest <= 2;
-        let clock = (1..=2).contains(&colons) && groups >= 2 && longest <= 2 && dots <= 1;
+        let clock =
+            (1..=2).contains(&colons) && groups >= 2 && longest <= 2 && dots <= 1 && dashes == 0 && minutes;
         other == 0 && (day || short_day || clock)
     }
 

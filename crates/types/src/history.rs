@@ -26,12 +26,14 @@ pub enum Change {
     Back,
     /// Nothing was learnt: the visit failed or is forbidden now.
     Unknown,
+    /// Only what stands around the main content changed: navigation, margins, widgets, elapsed times.
+    Around,
 }
 
 impl Change {
     /// Whether readers of the page would want to know.
     pub fn is_news(self) -> bool {
-        !matches!(self, Self::First | Self::Unchanged | Self::Noise | Self::Unknown)
+        !matches!(self, Self::First | Self::Unchanged | Self::Noise | Self::Unknown | Self::Around)
     }
 
     pub fn word(self) -> &'static str {
@@ -47,6 +49,7 @@ impl Change {
             Self::Moved => "moved",
             Self::Back => "back",
             Self::Unknown => "unknown",
+            Self::Around => "around",
         }
     }
 }
@@ -66,4 +69,31 @@ pub struct PastVisit {
     pub body_bytes: u64,
     /// What this visit left in the archive.
     pub archived: Option<ArchiveSpan>,
+    /// Lines that differed without being news, as far as they are kept ([`MOST_KEPT_LINES`]). They are stored behind the
+    /// other fields, so that rows without them stay readable.
+    #[serde(skip)]
+    pub kept_lines: Vec<KeptLine>,
+}
+
+/// Lines of noise that are kept of a visit, and bytes of each.
+pub const MOST_KEPT_LINES: usize = 6;
+pub const MOST_LINE_BYTES: usize = 80;
+
+/// A line that differed without being news.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptLine {
+    /// The rule that says so, in the words of reports: `visit counter`.
+    pub rule: String,
+    /// Its number in the page's text, from 1; of a line that is gone, in the text before.
+    pub line: u32,
+    /// What it said at this visit; empty if it is gone.
+    pub text: String,
+}
+
+impl KeptLine {
+    /// Keeps as much of the line's text as there is room for.
+    pub fn new(rule: &str, line: u32, text: &str) -> Self {
+        let text = text.get(..text.floor_char_boundary(MOST_LINE_BYTES)).unwrap_or_default();
+        Self { rule: rule.to_owned(), line, text: text.to_owned() }
+    }
 }

@@ -27,7 +27,7 @@ pub mod record;
 pub mod time;
 
 pub use canon::{CanonRules, CanonUrl, UrlError};
-pub use history::{Change, PastVisit};
+pub use history::{Change, KeptLine, MOST_KEPT_LINES, PastVisit};
 pub use key::{Digest, HostKey, UrlKey};
 pub use link::{LinkAttributes, LinkKind};
 pub use origin::{Origin, Reason};

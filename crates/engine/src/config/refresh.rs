@@ -1,6 +1,7 @@
 //! Settings of visiting pages again.
 
 use lycosa_frontier::revisit::{Budget, BudgetUnit, PolicyKind, PolicyOptions};
+use lycosa_page::NoiseMode;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +15,7 @@ pub struct RefreshConfig {
     pub min_interval_s: u64,
     pub max_interval_s: u64,
     pub store_noise: bool,
+    pub noise: NoiseMode,
 }
 
 impl Default for RefreshConfig {
@@ -27,6 +29,7 @@ impl Default for RefreshConfig {
             min_interval_s: 60,
             max_interval_s: 90 * 86_400,
             store_noise: false,
+            noise: NoiseMode::Normal,
         }
     }
 }

@@ -6,11 +6,15 @@
 use lycosa_fetch::{Response, Visit};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::{Course, First, Store, StoreError};
-use lycosa_page::{Comparison, HostTemplate, PictureMark, Signal, Verdict, compare};
-use lycosa_types::{Change, Digest, Outcome, UnixMs, UrlId, UrlRecord, VisitFacts};
+use lycosa_page::compare::share;
+use lycosa_page::{Comparison, HostTemplate, PictureMark, Signal, Verdict, compare_as};
+use lycosa_types::{
+    Change, Digest, KeptLine, MOST_KEPT_LINES, NearDuplicate, Outcome, UnixMs, UrlId, UrlRecord, VisitFacts,
+};
 
 use super::{Judge, Judged, pictures};
-use crate::near::StoredSignatures;
+use crate::config::NearMethod;
+use crate::near::{NearPrint, StoredSignatures};
 
 /// What is known of a page from its earlier visits.
 #[derive(Debug)]
@@ -39,6 +43,8 @@ pub struct Again {
     pub at: UnixMs,
     /// Images to look at, if the page itself showed no change.
     pub pictures: Vec<UrlId>,
+    /// Lines that differed without being news.
+    pub kept_lines: Vec<KeptLine>,
 }
 
 impl Earlier {
@@ -74,7 +80,7 @@ impl Earlier {
     }
 
     fn again(self, visit: &Visit, outcome: Outcome, change: Change) -> Again {
-        let no_news = matches!(change, Change::Unchanged | Change::Noise);
+        let no_news = matches!(change, Change::Unchanged | Change::Noise | Change::Around);
         let pictures = self.signatures.filter(|_| no_news).map(|signed| signed.pictures).unwrap_or_default();
         Again {
             pictures,
@@ -87,6 +93,7 @@ impl Earlier {
             keeps_copy: false,
             modified_at: None,
             at: visit.timing.started,
+            kept_lines: Vec::new(),
         }
     }
 }
@@ -183,13 +190,51 @@ impl Judge {
         again.keeps_copy = keeps_copy;
         again.modified_at = modified_at;
         if let Some(comparison) = &compared {
-            again.signal = word(comparison.signal);
+            again.signal = match (comparison.verdict, comparison.explained.first()) {
+                (Verdict::Noise, Some(line)) => line.reason.words().replace(' ', "-"),
+                _ => word(comparison.signal),
+            };
             again.share = comparison.share;
+            again.kept_lines = self.kept_lines(comparison);
         } else if let Some(signal) = picture_signal {
             again.signal = word(signal);
         }
         judged.again = Some(Box::new(again));
         judged
+    }
+
+    /// Which page the one last scanned still nearly repeats, if it did before; an original stays one.
+    pub(super) fn near_duplicate_still(&mut self, earlier: &Earlier) -> Option<NearDuplicate> {
+        let judging = &self.context.config.judging;
+        let signed = self.signed.as_mut().filter(|_| judging.near_duplicates)?;
+        let Some(before) = earlier.record.visit.as_ref().and_then(|facts| facts.near_duplicate) else {
+            let was_original = earlier.signatures.as_ref().is_some_and(|old| old.near != NearPrint::None);
+            if was_original {
+                signed.near = self.context.near.print(&self.extract, &signed.signatures.sketch);
+            }
+            return None;
+        };
+        let original = self.context.store.signatures(before.of).ok().flatten();
+        let original = original.and_then(|bytes| StoredSignatures::decode(&bytes).ok());
+        let Some(original) = original.filter(|_| judging.near_method == NearMethod::Winnowing) else {
+            return Some(before);
+        };
+        let alike = share(&signed.signatures.sketch, &original.signatures.sketch);
+        let resemblance_permille = (alike * 1000.0).round() as u16;
+        (alike >= judging.least_resemblance).then_some(NearDuplicate { of: before.of, resemblance_permille })
+    }
+
+    /// The lines of the page last scanned that differ without being news, as far as they are kept.
+    fn kept_lines(&self, comparison: &Comparison) -> Vec<KeptLine> {
+        let lines = comparison.explained.iter().take(MOST_KEPT_LINES);
+        let text = |number: u32| {
+            self.extract.text.lines().nth(number.saturating_sub(1) as usize).unwrap_or_default()
+        };
+        let kept = lines.map(|line| match (line.new_line, line.old_line) {
+            (Some(number), _) => KeptLine::new(line.reason.words(), number, text(number)),
+            (None, gone) => KeptLine::new(line.reason.words(), gone.unwrap_or(0), ""),
+        });
+        kept.collect()
     }
 
     /// Compares the page last scanned with what is known of its earlier visit, and learns what the host's pages change.
@@ -202,7 +247,7 @@ impl Judge {
         }
         let template: &mut HostTemplate = templates.entry(entry.url.host_key()).or_default();
         template.learn(old, new);
-        Some(compare(old, new, Some(template)))
+        Some(compare_as(old, new, Some(template), self.context.config.refresh.noise))
     }
 }
 
@@ -224,6 +269,7 @@ fn change_of(verdict: Verdict) -> Change {
         Verdict::Structure => Change::Structure,
         Verdict::Text => Change::Text,
         Verdict::Image => Change::Image,
+        Verdict::Around => Change::Around,
     }
 }
 

@@ -104,11 +104,22 @@ pub(super) fn decode_course(bytes: &[u8]) -> Result<Course, StoreError> {
 }
 
 pub(super) fn encode_past_visit(visit: &PastVisit) -> Result<Vec<u8>, StoreError> {
-    encode(visit, "past visit")
+    let bytes = encode(visit, "past visit")?;
+    if visit.kept_lines.is_empty() {
+        return Ok(bytes);
+    }
+    postcard::to_extend(&visit.kept_lines, bytes).map_err(|_| StoreError::Damaged("past visit"))
 }
 
 pub(super) fn decode_past_visit(bytes: &[u8]) -> Result<PastVisit, StoreError> {
-    decode(bytes, "past visit")
+    let damaged = |_| StoreError::Damaged("past visit");
+    let (mut visit, rest): (PastVisit, _) =
+        postcard::take_from_bytes(versioned(bytes, "past visit")?).map_err(damaged)?;
+    // Rows of visits that kept no lines end here.
+    if !rest.is_empty() {
+        visit.kept_lines = postcard::from_bytes(rest).map_err(damaged)?;
+    }
+    Ok(visit)
 }
 
 /// Behind what a buffer holds: there are many.

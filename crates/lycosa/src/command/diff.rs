@@ -61,7 +61,8 @@ pub fn run(args: DiffArgs) -> Result<Exit> {
 /// The two visits to compare, counted from 0.
 fn choose(visits: &[PastVisit], from: Option<usize>, to: Option<usize>) -> Result<(usize, usize)> {
     let is_copy = |visit: &PastVisit| {
-        visit.archived.is_some() && (visit.change == Change::First || visit.change.is_news())
+        visit.archived.is_some()
+            && (matches!(visit.change, Change::First | Change::Around) || visit.change.is_news())
     };
     let number = |typed: Option<usize>, before: usize| match typed {
         Some(0) => Err(wrong("visits are counted from 1")),
@@ -93,6 +94,7 @@ mod tests {
             digest: None,
             body_bytes: 0,
             archived: Some(ArchiveSpan { segment: 1, offset: 0, length: 1 }),
+            kept_lines: Vec::new(),
         }
     }
 

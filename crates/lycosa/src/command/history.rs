@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use lycosa_engine::{CrawlReader, Layout};
-use lycosa_types::PastVisit;
+use lycosa_types::{KeptLine, PastVisit};
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::figures::{bytes, count, duration, instant};
+use crate::figures::{bytes, clip, count, duration, instant};
 use crate::output::stdout;
 
 const EXAMPLES: &str = "\
@@ -18,6 +18,9 @@ Examples:
   lycosa history https://example.org/news -d docs
   lycosa history --json https://example.org/news -d docs | jq '.visits[] | select(.change == \"text\").at'
   lycosa diff https://example.org/news -d docs       what the last change was";
+
+/// Characters of a line that are shown.
+const LINE_WIDTH: usize = 80;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -56,6 +59,8 @@ struct Line<'a> {
     digest: Option<String>,
     bytes: u64,
     archived: bool,
+    /// Lines that differed without being news.
+    noise: &'a [KeptLine],
 }
 
 impl<'a> Line<'a> {
@@ -71,6 +76,7 @@ impl<'a> Line<'a> {
             digest: visit.digest.map(|digest| digest.to_string()),
             bytes: visit.body_bytes,
             archived: visit.archived.is_some(),
+            noise: &visit.kept_lines,
         }
     }
 }
@@ -121,6 +127,14 @@ fn write_text(answer: &Answer<'_>, out: &mut dyn Write) -> Result<()> {
             bytes(visit.bytes),
             if visit.archived { "" } else { ", not archived" },
         )?;
+        for line in visit.noise {
+            writeln!(out, "         {}, line {}: {}", line.rule, line.line, said(&line.text))?;
+        }
     }
     Ok(())
+}
+
+/// What a line said, or that it is gone.
+fn said(text: &str) -> String {
+    if text.is_empty() { "gone".to_owned() } else { clip(text, LINE_WIDTH) }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use lycosa_page::{Comparison, Extent, HostTemplate, Place, Signal, Signatures, Verdict, compare};
+use lycosa_page::{Comparison, Explained, Extent, HostTemplate, Place, Signal, Signatures, Verdict, compare};
 use serde::Serialize;
 
 use super::places::{FirstTag, Line, Node, Nodes, changed_lines};
@@ -42,6 +42,8 @@ pub struct Report<'a> {
     new_lines: Vec<Line>,
     /// How many lines differ without being news.
     noise_lines: u32,
+    /// Which rule says so of which line.
+    explained: Vec<Explained>,
     #[serde(flatten)]
     scores: Scores,
     old_minutiae: usize,
@@ -75,6 +77,7 @@ impl<'a> Report<'a> {
             old_lines,
             new_lines,
             noise_lines: found.noise_lines,
+            explained: found.explained,
             scores: Scores::of(before, after),
             old_minutiae: before.judger.minutiae().len(),
             new_minutiae: after.judger.minutiae().len(),
@@ -105,7 +108,13 @@ impl<'a> Report<'a> {
         table.row_if_any("nodes removed", node_list(&self.nodes.removed));
         table.row_if_any("nodes altered", node_list(&self.nodes.altered));
         if self.noise_lines > 0 {
-            table.row("noise", plural(self.noise_lines.into(), "line", "lines"));
+            let named = self.explained.iter().take(SHOWN_NODES).map(|line| {
+                let number = line.new_line.or(line.old_line).unwrap_or(0);
+                format!("{}, line {number}", line.reason.words())
+            });
+            let named: Vec<String> = named.collect();
+            let lines = plural(self.noise_lines.into(), "line", "lines");
+            table.row("noise", format!("{lines}: {}", named.join("; ")));
         }
         let scores = &self.scores;
         let minutiae = format!("{} and {} minutiae", self.old_minutiae, self.new_minutiae);
