@@ -17,3 +17,4 @@ mod ranks;
 mod refresh;
 mod scripted;
 mod site;
+mod watched;

@@ -4,6 +4,7 @@ mod cases;
 mod changes;
 mod extraction;
 mod judging;
+mod kinds;
 mod laws;
 mod listings;
 mod oracle;
