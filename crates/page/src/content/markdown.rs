@@ -1,7 +1,14 @@
 //! The main content as Markdown.
 //!
-//! Headings, paragraphs, lists, quotations, code, tables, links, images and emphasis; everything else is its text.
-//! Marks that would be read as Markdown are escaped.
+//! Headings, paragraphs, lists, quotations, code, tables, links, images and emphasis; everything else is its text. A page
+//! cannot write Markdown through its words: what a CommonMark parser reads back are the texts and links that went in.
+
+mod blocks;
+mod inline;
+mod kept;
+
+use blocks::{Block, Blocks, Container, Kind};
+use inline::{Mark, Piece};
 
 use crate::extract::{Extract, TagKind};
 use crate::tags::TagId;
@@ -9,19 +16,12 @@ use crate::tree::{NO_PARENT, Tree};
 
 /// Nesting of lists and quotations that is shown.
 const MAX_INDENT: usize = 16;
+/// Cells of a row that are told apart; the words of further ones go into the last.
+const MAX_CELLS: usize = 64;
 
 /// Writes the nodes that `holds` says belong to the content.
 pub(super) fn write(source: &str, page: &Extract, tree: &Tree, holds: impl Fn(usize) -> bool) -> String {
-    let mut writer = Writer {
-        source,
-        page,
-        tree,
-        out: String::new(),
-        open: Vec::new(),
-        break_owed: 0,
-        fresh: false,
-        cells: 0,
-    };
+    let mut writer = Writer { source, page, tree, blocks: Blocks::default(), block: None, open: Vec::new() };
     let mut next = 0;
     let mut from = 0usize;
     for (at, event) in page.events.iter().enumerate() {
@@ -44,24 +44,20 @@ pub(super) fn write(source: &str, page: &Extract, tree: &Tree, holds: impl Fn(us
         writer.run(&holds, page.text.get(from..).unwrap_or(""), page.events.len(), next);
     }
     writer.leave_to(NO_PARENT);
-    let kept = writer.out.trim_end().len();
-    writer.out.truncate(kept);
-    writer.out
+    writer.end_block();
+    writer.blocks.text()
 }
 
 struct Writer<'p> {
     source: &'p str,
     page: &'p Extract,
     tree: &'p Tree,
-    out: String,
+    /// Those that are complete.
+    blocks: Blocks,
+    /// The one under way.
+    block: Option<Block>,
     /// Open elements that are part of the content.
     open: Vec<usize>,
-    /// Line ends owed in front of the next words.
-    break_owed: u8,
-    /// An opening mark was written last: the words follow without a separator.
-    fresh: bool,
-    /// Cells met in the open row.
-    cells: u32,
 }
 
 impl Writer<'_> {
@@ -73,8 +69,64 @@ impl Writer<'_> {
         self.open.iter().any(|&at| tags.contains(&self.tag(at)))
     }
 
-    fn owe(&mut self, lines: u8) {
-        self.break_owed = self.break_owed.max(lines);
+    fn in_cell(&self) -> bool {
+        self.inside(&[TagId::TD, TagId::TH])
+    }
+
+    fn in_code_block(&self) -> bool {
+        self.inside(&[TagId::PRE]) && !self.in_cell()
+    }
+
+    /// The block that what comes next belongs to.
+    fn block(&mut self) -> &mut Block {
+        let block = match self.block.take() {
+            Some(block) => block,
+            None => {
+                let kind = match self.heading() {
+                    _ if self.in_code_block() => Kind::Code(String::new()),
+                    Some(level) => Kind::Heading(level),
+                    None => Kind::Paragraph,
+                };
+                Block::new(kind, self.containers())
+            }
+        };
+        self.block.insert(block)
+    }
+
+    fn heading(&self) -> Option<u8> {
+        self.open.iter().rev().find_map(|&at| self.tag(at).heading_level())
+    }
+
+    /// The lists and quotations around, the outermost first.
+    fn containers(&self) -> Vec<Container> {
+        let mut ordered = false;
+        let mut containers = Vec::new();
+        for &at in &self.open {
+            match self.tag(at) {
+                TagId::UL => ordered = false,
+                TagId::OL => ordered = true,
+                TagId::LI => containers.push(Container::Item { id: at, ordered }),
+                TagId::BLOCKQUOTE => containers.push(Container::Quotation { id: at }),
+                _ => {}
+            }
+        }
+        containers.truncate(MAX_INDENT);
+        containers
+    }
+
+    fn end_block(&mut self) {
+        if let Some(block) = self.block.take() {
+            self.blocks.push(block);
+        }
+    }
+
+    /// A block of the page begins or ends here: in a cell, words keep apart; elsewhere a paragraph is over.
+    fn part(&mut self) {
+        if !self.in_cell() {
+            self.end_block();
+        } else if let Some(block) = &mut self.block {
+            block.inline().blank();
+        }
     }
 
     /// Words of the content; only those whose innermost open element is held.
@@ -84,29 +136,25 @@ impl Writer<'_> {
             return;
         }
         self.leave_to(holder as u32);
-        let pre = self.inside(&[TagId::PRE]);
-        let code = pre || self.inside(&[TagId::CODE]);
-        let starts_blank = run.starts_with([' ', '\n']);
-        if run.starts_with('\n') && !pre && !self.fresh {
-            self.owe(1);
-        }
-        if run.trim().is_empty() {
+        let in_code = self.inside(&[TagId::CODE, TagId::PRE]);
+        if self.in_code_block() {
+            if let Kind::Code(text) = &mut self.block().kind {
+                text.push_str(run);
+            }
             return;
         }
-        self.pay();
-        if starts_blank && !self.fresh && !self.out.is_empty() && !self.out.ends_with([' ', '\n']) {
-            self.out.push(if pre && run.starts_with('\n') { '\n' } else { ' ' });
-        }
-        self.fresh = false;
-        let words = if pre { run.trim_start_matches('\n') } else { run.trim_start() };
-        for c in words.chars() {
-            match c {
-                '\n' if !pre => self.out.push(' '),
-                '\\' | '*' | '_' | '`' | '[' | ']' | '<' if !code => self.out.extend(['\\', c]),
-                '|' if self.cells > 0 => self.out.push_str("\\|"),
-                _ => self.out.push(c),
+        if run.chars().all(inline::is_blank) {
+            if let Some(block) = &mut self.block {
+                block.inline().blank();
             }
+            return;
         }
+        let in_cell = self.in_cell();
+        let inline = self.block().inline();
+        if run.starts_with('\n') && !in_cell {
+            inline.line_break();
+        }
+        inline.words(run, in_code);
     }
 
     /// The node that holds the text in front of `event`, `next` being the first node not yet met.
@@ -126,76 +174,33 @@ impl Writer<'_> {
         }
     }
 
-    fn pay(&mut self) {
-        if self.break_owed > 0 && !self.out.is_empty() {
-            let kept = self.out.trim_end_matches(' ').len();
-            self.out.truncate(kept);
-            let have = self.out.bytes().rev().take_while(|&b| b == b'\n').count();
-            let quotes =
-                self.open.iter().filter(|&&at| self.tag(at) == TagId::BLOCKQUOTE).count().min(MAX_INDENT);
-            for _ in have..usize::from(self.break_owed) {
-                self.out.push('\n');
-            }
-            for _ in 0..quotes {
-                self.out.push_str("> ");
-            }
-        }
-        self.break_owed = 0;
-    }
-
     fn enter(&mut self, at: usize) {
         let tag = self.tag(at);
-        if let Some(level) = tag.heading_level() {
-            self.owe(2);
-            self.pay();
-            (0..level).for_each(|_| self.out.push('#'));
-            self.out.push(' ');
-            self.fresh = true;
-        }
         match tag {
-            _ if tag.heading_level().is_some() => {}
-            TagId::LI => {
-                self.owe(1);
-                self.pay();
-                let lists =
-                    self.open.iter().filter(|&&n| matches!(self.tag(n), TagId::UL | TagId::OL)).count();
-                (1..lists.min(MAX_INDENT)).for_each(|_| self.out.push_str("  "));
-                let ordered = self.open.iter().rev().find(|&&n| matches!(self.tag(n), TagId::UL | TagId::OL));
-                self.out.push_str(if ordered.is_some_and(|&n| self.tag(n) == TagId::OL) {
-                    "1. "
-                } else {
-                    "- "
-                });
-                self.fresh = true;
+            TagId::TABLE if !self.in_cell() => {
+                self.end_block();
+                let containers = self.containers();
+                self.block = Some(Block::new(Kind::Table(Vec::new()), containers));
             }
-            TagId::TR => {
-                self.owe(1);
-                self.pay();
-                self.cells = 0;
-            }
-            TagId::TD | TagId::TH => {
-                self.pay();
-                self.out.push_str("| ");
-                self.fresh = true;
-                self.cells += 1;
-            }
-            TagId::PRE => {
-                self.owe(2);
-                self.pay();
-                self.out.push_str("```\n");
-                self.fresh = true;
-            }
+            TagId::TR | TagId::TD | TagId::TH if !self.in_cell() => self.table_part(tag),
             TagId::HR => {
-                self.owe(2);
-                self.pay();
-                self.out.push_str("---");
-                self.owe(2);
+                self.part();
+                if !self.in_cell() {
+                    let containers = self.containers();
+                    self.blocks.push(Block::new(Kind::Rule, containers));
+                }
             }
-            TagId::BR => self.owe(1),
+            TagId::BR => {
+                let in_line = self.in_cell() || self.heading().is_some();
+                if self.in_code_block() {
+                    // The text has the line end itself.
+                } else if let Some(block) = &mut self.block {
+                    if in_line { block.inline().blank() } else { block.inline().line_break() }
+                }
+            }
             TagId::IMG => self.image(at),
-            TagId::B | TagId::STRONG | TagId::I | TagId::EM | TagId::A | TagId::CODE => self.mark(at, true),
-            _ if tag.is_block() => self
-                .owe(if matches!(tag, TagId::UL | TagId::OL) && self.inside(&[TagId::LI]) { 1 } else { 2 }),
+            TagId::B | TagId::STRONG | TagId::I | TagId::EM | TagId::A => self.mark(at, true),
+            _ if tag.is_block() || tag.heading_level().is_some() || tag == TagId::LI => self.part(),
             _ => {}
         }
         if !tag.is_void() {
@@ -203,54 +208,64 @@ impl Writer<'_> {
         }
     }
 
-    /// Starts or ends an inline mark; marks around nothing are harmless.
+    /// A row or a cell begins; outside of a table it is a block like others.
+    fn table_part(&mut self, tag: TagId) {
+        let Some(Block { kind: Kind::Table(rows), .. }) = &mut self.block else {
+            self.end_block();
+            if tag != TagId::TR {
+                let containers = self.containers();
+                self.block = Some(Block::new(Kind::Table(vec![vec![inline::Inline::default()]]), containers));
+            }
+            return;
+        };
+        if tag == TagId::TR || rows.is_empty() {
+            rows.push(Vec::new());
+        }
+        if let Some(row) = rows.last_mut().filter(|row| tag != TagId::TR && row.len() < MAX_CELLS) {
+            row.push(inline::Inline::default());
+        }
+    }
+
+    /// Starts or ends an inline mark.
     fn mark(&mut self, at: usize, start: bool) {
-        if self.inside(&[TagId::PRE]) {
+        if self.in_code_block() {
             return;
         }
         let mark = match self.tag(at) {
-            TagId::B | TagId::STRONG => "**",
-            TagId::I | TagId::EM => "*",
-            TagId::CODE => "`",
-            _ if start => "[",
-            _ => "]",
+            TagId::B | TagId::STRONG => Mark::Strong,
+            TagId::I | TagId::EM => Mark::Emphasis,
+            _ => Mark::Link,
         };
         if start {
-            self.pay();
-            if self.starts_with_blank(at)
-                && !self.fresh
-                && !self.out.is_empty()
-                && !self.out.ends_with([' ', '\n'])
-            {
-                self.out.push(' ');
+            let href = match mark {
+                Mark::Link => self.address(at, "href"),
+                _ => Some(String::new()),
+            };
+            let blank = self.starts_with_blank(at);
+            if let Some(href) = href {
+                self.block().inline().begin(mark, at, href, blank);
             }
-        }
-        self.out.push_str(mark);
-        self.fresh = start;
-        if mark == "]" {
-            let href = self.attribute(at, "href").unwrap_or("").trim().replace([' ', '(', ')'], "%20");
-            self.out.push('(');
-            self.out.push_str(&href);
-            self.out.push(')');
+        } else if let Some(block) = &mut self.block {
+            block.inline().end(at);
         }
     }
 
     fn starts_with_blank(&self, at: usize) -> bool {
-        self.page.text.as_bytes().get(self.tree.nodes[at].text_start as usize) == Some(&b' ')
+        let first = self.page.text.as_bytes().get(self.tree.nodes[at].text_start as usize);
+        matches!(first, Some(b' ' | b'\n'))
     }
 
     fn image(&mut self, at: usize) {
-        let (alt, src) = (self.attribute(at, "alt").unwrap_or(""), self.attribute(at, "src").unwrap_or(""));
-        if src.is_empty() || src.starts_with("data:") {
-            return;
+        let alt = self.attribute(at, "alt").map(inline::decoded).unwrap_or_default();
+        let Some(src) = self.address(at, "src") else { return };
+        if !self.in_code_block() {
+            self.block().inline().push(Piece::Image { alt, src });
         }
-        let image = format!(
-            "![{}]({})",
-            alt.replace(['[', ']', '\n'], " "),
-            src.trim().replace([' ', '(', ')'], "%20")
-        );
-        self.pay();
-        self.out.push_str(&image);
+    }
+
+    /// Where a link or an image leads, if a document should lead there.
+    fn address(&self, at: usize, name: &str) -> Option<String> {
+        inline::destination(&inline::decoded(self.attribute(at, name)?))
     }
 
     fn attribute(&self, at: usize, name: &str) -> Option<&str> {
@@ -272,70 +287,23 @@ impl Writer<'_> {
             if holder != NO_PARENT && (at as u32 == holder || (at as u32) < holder && holder < node.end) {
                 return;
             }
-            self.open.pop();
             match node.tag {
-                TagId::B | TagId::STRONG | TagId::I | TagId::EM | TagId::A | TagId::CODE => {
-                    self.mark(at, false)
+                TagId::B | TagId::STRONG | TagId::I | TagId::EM | TagId::A => self.mark(at, false),
+                TagId::TABLE if !self.open[..self.open.len() - 1].iter().any(|&n| self.is_cell(n)) => {
+                    self.end_block();
                 }
-                TagId::PRE => {
-                    self.out.push_str("\n```");
-                    self.owe(2);
-                }
-                TagId::TR => {
-                    self.out.push_str(" |");
-                    self.cells = 0;
-                    self.owe(1);
-                }
-                TagId::TD | TagId::TH => self.out.push(' '),
-                TagId::LI => self.owe(1),
-                tag if tag.is_block() => self.owe(2),
+                TagId::TR | TagId::TD | TagId::TH => {}
+                tag if tag.is_block() || tag.heading_level().is_some() || tag == TagId::LI => self.part(),
                 _ => {}
             }
+            self.open.pop();
         }
+    }
+
+    fn is_cell(&self, at: usize) -> bool {
+        matches!(self.tag(at), TagId::TD | TagId::TH)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::{ContentReader, Extract, Limits, Scanner};
-
-    fn markdown(body: &str) -> String {
-        let filler =
-            "<p>Wolf spiders hunt alone, at night, and carry their eggs with them, wherever they go.</p>";
-        let html = format!("<nav><a href=/>Home</a></nav><article>{filler}{body}{filler}</article>");
-        let mut page = Extract::new();
-        Scanner::new(Limits::default()).scan(&html, &mut page);
-        let all = ContentReader::default().markdown(&html, &page);
-        let plain = "Wolf spiders hunt alone, at night, and carry their eggs with them, wherever they go.";
-        let inner = all.strip_prefix(plain).and_then(|s| s.strip_suffix(plain));
-        inner.unwrap_or(&all).trim().to_owned()
-    }
-
-    #[test]
-    fn blocks() {
-        assert_eq!(markdown("<h2>Eyes</h2><p>Eight of them.</p>"), "## Eyes\n\nEight of them.");
-        assert_eq!(
-            markdown("<ul><li>one of them, and more words<li>two of them, and more words</ul>"),
-            "- one of them, and more words\n- two of them, and more words"
-        );
-        assert_eq!(
-            markdown("<blockquote><p>They see well, all of them do, in the dark.</p></blockquote>"),
-            "> They see well, all of them do, in the dark."
-        );
-        assert_eq!(markdown("<pre>let a = 1;\nlet b = a;</pre>"), "```\nlet a = 1;\nlet b = a;\n```");
-    }
-
-    #[test]
-    fn inline_marks_and_escapes() {
-        assert_eq!(
-            markdown(
-                "<p>A <b>bold</b> and <i>soft</i> word, with <a href='/x'>a link</a>, and more words.</p>"
-            ),
-            "A **bold** and *soft* word, with [a link](/x), and more words."
-        );
-        assert_eq!(
-            markdown("<p>Stars * and _lines_ and [brackets], which mean nothing, in <code>a*b</code>.</p>"),
-            "Stars \\* and \\_lines\\_ and \\[brackets\\], which mean nothing, in `a*b`."
-        );
-    }
-}
+mod tests;
