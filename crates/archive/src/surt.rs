@@ -62,15 +62,10 @@ fn push_path(out: &mut Vec<u8>, path: &str) {
         }
     }
     out.push(b'/');
-    let last = kept.len().saturating_sub(1);
-    for (i, part) in kept.iter().enumerate() {
-        // Doubled slashes count once; an empty last part is a trailing slash and ends here.
-        if i == last || !part.is_empty() {
-            push_escaped_lower(out, part);
-            if i != last {
-                out.push(b'/');
-            }
-        }
+    // Doubled slashes count once.
+    for part in kept.iter().filter(|part| !part.is_empty()) {
+        push_escaped_lower(out, part);
+        out.push(b'/');
     }
     for grouped in [true, false] {
         cut_path_session(out, start, grouped);
@@ -149,7 +144,7 @@ fn push_query(out: &mut Vec<u8>, query: &str) {
         return;
     }
     out.push(b'?');
-    if text.len() == 1 || !text.contains(&b'&') {
+    if !text.contains(&b'&') {
         return out.extend_from_slice(&text);
     }
     let mut parameters: Vec<(&[u8], Option<&[u8]>)> = text
@@ -294,6 +289,134 @@ mod tests {
         ] {
             assert_eq!(key(url), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn hosts_are_turned_round_without_their_www() {
+        for (host, expected) in [
+            ("www.a.b", "b,a"),
+            ("www7.a.b", "b,a"),
+            ("www70.a.b", "b,a"),
+            ("wwwx.a.b", "b,a,wwwx"),
+            ("xwww.a.b", "b,a,xwww"),
+            ("www-1.a.b", "b,a,www-1"),
+            ("www.www.b", "b,www"),
+            ("A.B", "b,a"),
+            ("a..b", "b,a"),
+            (".a.b.", "b,a"),
+            ("a", "a"),
+            ("[2001:db8::1]", "2001:db8::1"),
+        ] {
+            assert_eq!(key(&format!("http://{host}/")), format!("{expected})/"), "{host}");
+        }
+        for (origin, port) in [
+            ("http://a", ""),
+            ("http://a:80", ""),
+            ("http://a:443", ":443"),
+            ("https://a", ""),
+            ("https://a:443", ""),
+            ("https://a:80", ":80"),
+        ] {
+            assert_eq!(key(&format!("{origin}/")), format!("a{port})/"), "{origin}");
+        }
+    }
+
+    #[test]
+    fn paths_are_resolved_without_losing_a_part() {
+        for (path, expected) in [
+            ("/", "/"),
+            ("/a", "/a"),
+            ("/a/", "/a"),
+            ("//", "/"),
+            ("//a", "/a"),
+            ("/a//b//", "/a/b"),
+            ("/a/./b", "/a/b"),
+            ("/a/.", "/a"),
+            ("/a/../b", "/b"),
+            ("/a/b/../../c", "/c"),
+            ("/../b", "/../b"),
+            ("/a/../../b", "/../b"),
+            ("/a/..", "/"),
+            ("/a/b/..", "/a"),
+            ("/A%2FB%20%e4%23%25", "/a/b%20%e4%23%25"),
+            ("/%252541", "/a"),
+            ("/%4", "/%254"),
+            ("/%4g%zz", "/%254g%25zz"),
+            ("/a%21%7e%7f", "/a!~%7f"),
+            ("/a;page=1", "/a;page=1"),
+        ] {
+            assert_eq!(key(&format!("http://e.org{path}")), format!("org,e){expected}"), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_whole_session_ids_are_cut_from_a_path() {
+        const ID: &str = "abcdefghij01234567890123";
+        for (path, expected) in [
+            (format!("/({ID})/p.aspx"), "/p.aspx".to_owned()),
+            (format!("/x/({ID})/y/p.aspx"), "/x/y/p.aspx".to_owned()),
+            (format!("/(S({ID}))/p.aspx"), "/p.aspx".to_owned()),
+            (format!("/(a({ID})f({ID}))/p.aspx"), "/p.aspx".to_owned()),
+            // One of each kind, the last of two, and nothing without a page behind it.
+            (format!("/(S({ID}))/({ID})/p.aspx"), "/p.aspx".to_owned()),
+            (format!("/({ID})/({ID})/p.aspx"), format!("/({ID})/p.aspx")),
+            (format!("/({ID})/.aspx"), format!("/({ID})/.aspx")),
+            (format!("/({ID})/p.html"), format!("/({ID})/p.html")),
+            (format!("/p.aspx/({ID})/"), format!("/p.aspx/({ID})")),
+            (format!("/({ID})/x%3Fp.aspx"), format!("/({ID})/x?p.aspx")),
+            (format!("/({ID})/p.aspx%3Fx"), "/p.aspx?x".to_owned()),
+            // Nearly one.
+            (format!("/({ID}1)/p.aspx"), format!("/({ID}1)/p.aspx")),
+            (format!("/({})/p.aspx", &ID[1..]), format!("/({})/p.aspx", &ID[1..])),
+            (format!("/({}-)/p.aspx", &ID[1..]), format!("/({}-)/p.aspx", &ID[1..])),
+            (format!("/{ID})/p.aspx"), format!("/{ID})/p.aspx")),
+            (format!("/({ID}/p.aspx"), format!("/({ID}/p.aspx")),
+            (format!("/(1({ID}))/p.aspx"), format!("/(1({ID}))/p.aspx")),
+            (format!("/(s{ID}))/p.aspx"), format!("/(s{ID}))/p.aspx")),
+            (format!("/(s({}-))/p.aspx", &ID[1..]), format!("/(s({}-))/p.aspx", &ID[1..])),
+            (format!("/(s({ID})/p.aspx"), format!("/(s({ID})/p.aspx")),
+            (format!("/(s({ID}))x/p.aspx"), format!("/(s({ID}))x/p.aspx")),
+            (format!("/(s({ID}x)/p.aspx"), format!("/(s({ID}x)/p.aspx")),
+            (format!("/xs({ID}))/p.aspx"), format!("/xs({ID}))/p.aspx")),
+            (format!("/x{ID})/p.aspx"), format!("/x{ID})/p.aspx")),
+            ("/()/p.aspx".to_owned(), "/()/p.aspx".to_owned()),
+        ] {
+            assert_eq!(key(&format!("http://e.org{path}")), format!("org,e){expected}"), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_whole_session_ids_are_cut_from_a_query() {
+        const ID: &str = "0123456789abcdef0123456789abcdef";
+        let asp = "aspsessionidabcdefgh=abcdefghijklmnopqrstuvwx";
+        for (query, expected) in [
+            (format!("sid={ID}"), String::new()),
+            (format!("PHPSESSID={ID}&b&a"), "?a&b".to_owned()),
+            (format!("a&jsessionid={ID}&b"), "?a&b".to_owned()),
+            (format!("sid={ID}&sid={ID}"), format!("?&sid={ID}")),
+            (format!("sid={ID}x"), format!("?sid={ID}x")),
+            (format!("sid={}", &ID[1..]), format!("?sid={}", &ID[1..])),
+            (format!("sid={}-", &ID[1..]), format!("?sid={}-", &ID[1..])),
+            (format!("sid={ID}=b"), format!("?sid={ID}=b")),
+            (asp.to_owned(), String::new()),
+            (format!("{asp}&x=1"), "?x=1".to_owned()),
+            (format!("{asp}y"), format!("?{asp}y")),
+            (asp.replace("h=", "1="), format!("?{}", asp.replace("h=", "1="))),
+            (asp.replace('=', "-"), format!("?{}", asp.replace('=', "-"))),
+            (asp.replace('x', "1"), format!("?{}", asp.replace('x', "1"))),
+            ("cfid=12&cftoken=3".to_owned(), String::new()),
+            ("cfid=12&cftoken=3&x".to_owned(), "?x".to_owned()),
+            ("cfid=&cftoken=3".to_owned(), "?cfid=&cftoken=3".to_owned()),
+            ("cfid=1&cftoken=".to_owned(), "?cfid=1&cftoken=".to_owned()),
+            ("cfid=1&x=2".to_owned(), "?cfid=1&x=2".to_owned()),
+            ("&".to_owned(), "?&".to_owned()),
+            ("b=2&a=2&b=1&a&a=".to_owned(), "?a&a=&a=2&b=1&b=2".to_owned()),
+            ("B=C%20".to_owned(), "?b=c%20".to_owned()),
+            ("a=b=c&a".to_owned(), "?a&a=b=c".to_owned()),
+        ] {
+            assert_eq!(key(&format!("http://e.org/?{query}")), format!("org,e)/{expected}"), "{query}");
+        }
+        assert_eq!(key("http://e.org/?"), "org,e)/");
     }
 
     proptest! {

@@ -261,6 +261,10 @@ mod tests {
     use lycosa_types::CanonUrl;
 
     fn visit() -> EncodedVisit {
+        visit_in(EncoderOptions::default().compression)
+    }
+
+    fn visit_in(compression: Compression) -> EncodedVisit {
         let url = CanonUrl::from_canonical("http://example.org/".to_owned());
         let exchange = Exchange {
             url: &url,
@@ -275,7 +279,7 @@ mod tests {
             protocol: None,
             metadata: &[],
         };
-        Encoder::new(EncoderOptions::default()).encode(&exchange).unwrap()
+        Encoder::new(EncoderOptions { compression, dictionary: None }).encode(&exchange).unwrap()
     }
 
     /// A disk that is full shows in the sync, or in an append that spills; from then on nothing is taken.
@@ -305,6 +309,39 @@ mod tests {
             again.sync().unwrap();
             crate::span::read_span(dir.path(), span).unwrap();
         }
+    }
+
+    #[test]
+    fn a_dictionary_may_be_as_long_as_the_limit() {
+        let opened = |bytes: u64| {
+            let dir = tempfile::tempdir().unwrap();
+            let dictionary = Some(vec![7; usize::try_from(bytes).unwrap()].into());
+            Archive::open(dir.path(), ArchiveOptions { dictionary, ..ArchiveOptions::default() }).map(drop)
+        };
+        assert!(opened(MAX_DICTIONARY_BYTES).is_ok());
+        assert!(matches!(opened(MAX_DICTIONARY_BYTES + 1), Err(ArchiveError::Dictionary)));
+    }
+
+    /// Not compressed, so that two archives of the same visits are equally long.
+    #[test]
+    fn a_segment_is_full_at_its_limit_and_numbers_begin_where_they_should() {
+        let plain = |rotate_bytes| ArchiveOptions {
+            compression: Compression::None,
+            first_segment: 7,
+            rotate_bytes,
+            ..ArchiveOptions::default()
+        };
+        let write = |rotate_bytes| {
+            let dir = tempfile::tempdir().unwrap();
+            let mut archive = Archive::open(dir.path(), plain(rotate_bytes)).unwrap();
+            let first = archive.append(&visit_in(Compression::None)).unwrap().segment;
+            let end = archive.end().offset;
+            (end, [first, archive.append(&visit_in(Compression::None)).unwrap().segment])
+        };
+        let (full, segments) = write(u64::MAX);
+        assert_eq!(segments, [7, 7]);
+        assert_eq!(write(full), (full, [7, 8]));
+        assert_eq!(write(full + 1), (full, [7, 7]));
     }
 
     #[test]

@@ -102,6 +102,49 @@ fn a_known_end_cuts_what_comes_after_and_mends_the_index() {
     }
 }
 
+/// What is known to be durable is trusted where the index leads through it: damage within it is for readers to meet, not a
+/// reason to refuse the whole archive.
+#[test]
+fn records_before_a_known_end_are_not_read_again_where_the_index_has_them() {
+    for compression in ALL {
+        let dir = tempfile::tempdir().unwrap();
+        let mut archive = open(dir.path(), compression);
+        let mut one = |n| {
+            let span = archive.append(&encode(&short(n), compression)).unwrap();
+            (span, archive.sync().unwrap())
+        };
+        let spans: Vec<_> = (5..9).map(&mut one).collect();
+        drop(archive);
+        let (records_path, index_path) =
+            (record_file(dir.path(), compression), dir.path().join("test-00001.cdxj.open"));
+        let index = fs::read(&index_path).unwrap();
+        let lines: Vec<&[u8]> = index.split_inclusive(|&b| b == b'\n').collect();
+        assert_eq!(lines.len(), 4);
+        let whole = fs::read(&records_path).unwrap();
+        let mut damaged = whole.clone();
+        let start = spans[1].0.offset as usize;
+        damaged[start..start + 16].fill(0xEE);
+        // The index as it was, and with its last line torn: that one is written anew from its record.
+        for torn in [0, 9] {
+            fs::write(&records_path, &damaged).unwrap();
+            fs::write(&index_path, &index[..lines[..3].concat().len() - torn]).unwrap();
+            let archive = Archive::open_at(dir.path(), options(compression), Some(spans[2].1)).unwrap();
+            assert_eq!(archive.end(), spans[2].1);
+            drop(archive);
+            assert_eq!(fs::read(&index_path).unwrap(), lines[..3].concat());
+            assert!(read_span(dir.path(), spans[1].0).is_err());
+            read_span(dir.path(), spans[2].0).unwrap();
+        }
+        // Lines that lie behind the end go.
+        fs::write(&records_path, &damaged).unwrap();
+        fs::write(&index_path, &index).unwrap();
+        let archive = Archive::open_at(dir.path(), options(compression), Some(spans[2].1)).unwrap();
+        assert_eq!(archive.end(), spans[2].1);
+        drop(archive);
+        assert_eq!(fs::read(&index_path).unwrap(), lines[..3].concat());
+    }
+}
+
 #[test]
 fn a_known_end_that_is_not_there_is_told() {
     let dir = tempfile::tempdir().unwrap();
