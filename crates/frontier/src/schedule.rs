@@ -164,6 +164,92 @@ mod tests {
     }
 
     #[test]
+    fn a_gate_that_rests_wakes_once_for_all_that_wait() {
+        let ip: IpAddr = [127, 0, 0, 1].into();
+        let mut schedule = Schedule::default();
+        assert!(schedule.enter_gate(ip, 1, UnixMs(0)));
+        schedule.leave_gate(ip, UnixMs(100), UnixMs(10));
+        assert_eq!(schedule.next_due(), None, "nobody waits");
+        for host in [2, 3, 4] {
+            assert!(!schedule.enter_gate(ip, host, UnixMs(99)));
+        }
+        assert_eq!(schedule.next_due(), Some(UnixMs(100)));
+        assert_eq!(schedule.next_at_gate(ip, UnixMs(99)), None);
+        assert_eq!(schedule.due(UnixMs(100)), Some(Alarm::Gate(ip)));
+        // Asked too early, it rings again; that is the only other alarm there is.
+        assert_eq!(schedule.due(UnixMs(100)), Some(Alarm::Gate(ip)));
+        assert_eq!(schedule.due(UnixMs(1000)), None);
+        assert_eq!(schedule.next_at_gate(ip, UnixMs(100)), Some(2));
+        // A host that did not use its turn passes it on.
+        schedule.pass_on(ip, UnixMs(100));
+        assert_eq!(schedule.due(UnixMs(100)), Some(Alarm::Gate(ip)));
+        assert!(schedule.enter_gate(ip, 3, UnixMs(100)));
+        schedule.pass_on(ip, UnixMs(100));
+        assert_eq!(schedule.due(UnixMs(1000)), None, "a gate in use is left by the host that has it");
+        assert_eq!(schedule.next_at_gate(ip, UnixMs(1000)), None);
+    }
+
+    #[test]
+    fn turns_are_passed_on_only_where_a_host_waits() {
+        let ip: IpAddr = [127, 0, 0, 1].into();
+        let mut schedule = Schedule::default();
+        assert!(schedule.enter_gate(ip, 1, UnixMs(0)));
+        schedule.leave_gate(ip, UnixMs(0), UnixMs(0));
+        schedule.pass_on(ip, UnixMs(0));
+        assert_eq!(schedule.next_due(), None);
+    }
+
+    /// Asked without a pause in between, the gate still keeps the longer of the two.
+    #[test]
+    fn a_gate_never_rests_shorter_than_it_was_told_to() {
+        let ip: IpAddr = [127, 0, 0, 1].into();
+        let mut schedule = Schedule::default();
+        assert!(schedule.enter_gate(ip, 1, UnixMs(0)));
+        schedule.leave_gate(ip, UnixMs(500), UnixMs(0));
+        schedule.leave_gate(ip, UnixMs(20), UnixMs(0));
+        assert!(!schedule.enter_gate(ip, 2, UnixMs(499)));
+        assert_eq!(schedule.next_due(), Some(UnixMs(500)));
+        assert!(schedule.enter_gate(ip, 3, UnixMs(500)));
+    }
+
+    #[test]
+    fn gates_are_forgotten_when_they_are_many_and_idle_and_not_before() {
+        let mut schedule = Schedule::default();
+        let ip = |n: u32| IpAddr::from(n.to_be_bytes());
+        let (busy, resting, wanted) = (ip(1), ip(2), ip(3));
+        assert!(schedule.enter_gate(busy, 1, UnixMs(0)));
+        assert!(schedule.enter_gate(resting, 1, UnixMs(0)));
+        schedule.leave_gate(resting, UnixMs(1_000_000), UnixMs(0));
+        assert!(schedule.enter_gate(wanted, 1, UnixMs(0)));
+        assert!(!schedule.enter_gate(wanted, 2, UnixMs(0)));
+        schedule.leave_gate(wanted, UnixMs(5), UnixMs(0));
+        for n in 4..=MANY_GATES as u32 {
+            assert!(schedule.enter_gate(ip(n), 1, UnixMs(10)));
+            schedule.leave_gate(ip(n), UnixMs(10), UnixMs(10));
+        }
+        assert_eq!(schedule.gates.len(), MANY_GATES);
+        assert!(schedule.enter_gate(ip(u32::MAX), 1, UnixMs(10)));
+        schedule.leave_gate(ip(u32::MAX), UnixMs(10), UnixMs(10));
+        assert_eq!((schedule.gates.len(), schedule.gates_left), (3, 3));
+        assert!([busy, resting, wanted].iter().all(|kept| schedule.gates.contains_key(kept)));
+        assert_eq!(schedule.next_at_gate(wanted, UnixMs(10)), Some(2));
+    }
+
+    #[test]
+    fn places_of_hosts_that_are_gone_are_cleared_when_they_outnumber_the_others() {
+        let mut schedule = Schedule::default();
+        let rank = |n| Rank { priority: 1, sequence: n };
+        for n in 0..MANY_STALE as u64 + 20 {
+            schedule.push_ready(rank(n), n as u32);
+        }
+        schedule.forget_stale(10, |host| host < 10);
+        assert_eq!(schedule.ready_len(), MANY_STALE + 20, "not yet more than twice as many");
+        schedule.push_ready(rank(1), 1);
+        schedule.forget_stale(10, |host| host < 10);
+        assert_eq!(schedule.ready_len(), 11);
+    }
+
+    #[test]
     fn ready_hosts_are_served_by_rank() {
         let mut schedule = Schedule::default();
         schedule.push_ready(Rank { priority: 2, sequence: 1 }, 7);

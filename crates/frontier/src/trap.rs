@@ -108,4 +108,45 @@ mod tests {
             Some(Trap::TooManyParameters { .. })
         ));
     }
+
+    #[test]
+    fn what_is_at_a_limit_is_followed_and_one_more_is_not() {
+        let rules = TrapRules {
+            max_url_bytes: 40,
+            max_segments: 4,
+            max_repeats: 2,
+            max_parameters: 3,
+            max_queries_per_path: 1,
+        };
+        let check = |path: &str| rules.check(&CanonUrl::from_canonical(format!("http://a.org{path}")));
+        let long = |bytes: usize| format!("/{}", "x".repeat(bytes - "http://a.org/".len()));
+        assert_eq!(check(&long(40)), None);
+        assert_eq!(check(&long(41)), Some(Trap::TooLong { bytes: 41 }));
+        assert_eq!(check("/1/2/3/4"), None);
+        assert_eq!(check("/1/2/3/4/"), Some(Trap::TooManySegments { segments: 5 }));
+        let repeated = |segment: &str| Some(Trap::RepeatedSegment { segment: segment.to_owned() });
+        assert_eq!(check("/a/b/a/c"), None);
+        assert_eq!(check("/a/a/b/b"), None);
+        assert_eq!(check("/a/b/a/a"), repeated("a"));
+        assert_eq!(check("/a/a/a"), repeated("a"));
+        assert_eq!(check("/b/a/a/a"), repeated("a"));
+        // Slashes are no segments, and what only begins alike is not the same.
+        assert_eq!(check("////"), None);
+        assert_eq!(check("/a/ab/abc/a"), None);
+        assert_eq!(check("/?a&b&c"), None);
+        assert_eq!(check("/?a&b&c&"), Some(Trap::TooManyParameters { parameters: 4 }));
+        assert_eq!(check("/a/b?x/a/a/a"), None);
+    }
+
+    #[test]
+    fn a_trap_is_told_in_words() {
+        for (trap, words) in [
+            (Trap::TooLong { bytes: 3000 }, "3000 bytes long"),
+            (Trap::TooManySegments { segments: 25 }, "25 path segments"),
+            (Trap::RepeatedSegment { segment: "a".to_owned() }, "the segment \"a\" keeps coming back"),
+            (Trap::TooManyParameters { parameters: 17 }, "17 query parameters"),
+        ] {
+            assert_eq!(trap.to_string(), words);
+        }
+    }
 }

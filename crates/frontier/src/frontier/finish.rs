@@ -7,6 +7,7 @@ use lycosa_types::{Failure, Outcome, UnixMs, UrlRecord, UrlState, VisitFacts};
 use super::{Done, Frontier, PageEnd, RulesEnd};
 use crate::host::{Place, RulesState};
 use crate::host_queue::Entry;
+use crate::politeness::Politeness;
 use crate::schedule::{Alarm, HostIndex};
 
 /// Entries waiting for their next try; beyond, a try that failed stands.
@@ -125,8 +126,8 @@ impl Frontier {
             && let Some(at) = self.hosts.at(self.slot_of(&url))
             && let Some(other) = self.hosts.get_mut(at)
         {
-            let pause = politeness.pause_ms(None, elapsed_ms);
-            other.ready_at = other.ready_at.max(now.plus_ms(pause));
+            let rest = rest_ms(&politeness, other.rules_delay_ms(), elapsed_ms);
+            other.ready_at = other.ready_at.max(now.plus_ms(rest));
             other.guests = other.guests.saturating_sub(1);
             self.touch(at);
         }
@@ -182,9 +183,8 @@ impl Frontier {
             }
         }
         if politeness.per_host <= 1 {
-            let pause = politeness.pause_ms(host.rules_delay_ms(), elapsed_ms);
-            let rounding = if pause > 0 { ROUNDING_MS } else { 0 };
-            host.ready_at = host.ready_at.max(now.plus_ms(pause + rounding));
+            let rest = rest_ms(politeness, host.rules_delay_ms(), elapsed_ms);
+            host.ready_at = host.ready_at.max(now.plus_ms(rest));
         }
     }
 
@@ -250,6 +250,12 @@ impl Frontier {
         };
         Done { slot, key: entry.key, rank: entry.rank, record, signatures: None, revisit, course: None }
     }
+}
+
+/// The pause after a request, on a clock that is rounded down.
+fn rest_ms(politeness: &Politeness, rules_delay_ms: Option<u64>, elapsed_ms: u64) -> u64 {
+    let pause = politeness.pause_ms(rules_delay_ms, elapsed_ms);
+    pause + if pause > 0 { ROUNDING_MS } else { 0 }
 }
 
 /// Failures that say something about the host rather than about one page.
