@@ -415,6 +415,14 @@ impl Config {
             .map_err(|error| ConfigError::Value { key: "fetch.resolve", problem: error.to_string() })?;
         let mut options =
             SharedOptions { guard: NetGuard::new(opened), overrides, ..SharedOptions::default() };
+        options.allow_ports.clone_from(&self.fetch.allow_ports);
+        for file in &self.fetch.ca {
+            let pem = std::fs::read(file).map_err(|error| ConfigError::Value {
+                key: "fetch.ca",
+                problem: format!("{file} cannot be read: {error}"),
+            })?;
+            options.tls.extra_roots_pem.push(pem);
+        }
         options.tls.danger_accept_invalid_certs = self.fetch.accept_invalid_certs;
         options.tls.http2 = self.fetch.http2;
         Ok(options)

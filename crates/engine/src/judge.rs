@@ -24,7 +24,7 @@ use lycosa_page::{
     Comparison, ContentKind, ContentReader, Extract, HostTemplate, Judger, PictureMark, Scanner, Signal,
     Topic, Verdict, charset, sniff,
 };
-use lycosa_types::{CanonUrl, Digest, HostKey, Outcome, UrlId, VisitFacts};
+use lycosa_types::{CanonUrl, Digest, Exclusion, Failure, HostKey, Outcome, UrlId, VisitFacts};
 
 pub use self::again::{Again, Earlier};
 pub use self::encoding::compression;
@@ -180,7 +180,10 @@ impl Judge {
         let response = match &visit.result {
             Ok(response) => response,
             Err(failure) => {
-                judged.end.outcome = Outcome::Failed(*failure);
+                judged.end.outcome = match failure {
+                    Failure::RefusedPort { port } => Outcome::Excluded(Exclusion::Port { port: *port }),
+                    failure => Outcome::Failed(*failure),
+                };
                 self.archive_partial(entry, visit, &mut judged);
                 return judged;
             }

@@ -289,6 +289,9 @@ fn explain_outcome(outcome: &Outcome, record: &UrlRecord, duplicate_of: Option<&
         Outcome::Excluded(Exclusion::HostBudget { pages }) => {
             format!("not requested: the host had its {pages} pages (politeness.max_pages_per_host)")
         }
+        Outcome::Excluded(Exclusion::Port { port }) => format!(
+            "not requested: port {port} belongs to another service than the web's (fetch.allow_ports opens it)"
+        ),
         Outcome::Excluded(Exclusion::Mirror { of }) => format!("not requested: its host mirrors {of}"),
         Outcome::Failed(Failure::Truncated) => {
             let kept = match record.visit.as_ref().is_some_and(|visit| visit.archived.is_some()) {

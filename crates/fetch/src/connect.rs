@@ -14,7 +14,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use crate::{asker::Asker, options::Limits, shared::Shared, stream::Stream};
+use crate::{asker::Asker, options::Limits, ports, shared::Shared, stream::Stream};
 
 /// Addresses of one name that are tried before giving up.
 const MAX_ATTEMPTS: usize = 4;
@@ -27,6 +27,9 @@ pub(crate) async fn addresses(
     dns_limit: Duration,
 ) -> Result<Vec<SocketAddr>, Failure> {
     let (host, port) = (url.host(), url.port());
+    if ports::is_refused(port) && !shared.allow_ports.contains(&port) {
+        return Err(Failure::RefusedPort { port });
+    }
     let mut found = match shared.overrides.find(host, port) {
         Some(address) => vec![address],
         None => {

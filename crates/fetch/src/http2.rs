@@ -251,14 +251,12 @@ fn synthesise(status: StatusCode, fields: &HeaderMap) -> Bytes {
 }
 
 /// What the network did, or a server that took no notice of the request, is a loss, after which a request may be sent
-/// again. A stream that the server broke off, or bytes that make no sense, are a bad response.
+/// again. A stream that the server broke off, or frames that break the protocol, are a bad response.
 fn failure_of(error: &h2::Error) -> Failure {
     let untouched = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
-    if error.is_io() || error.is_go_away() || untouched {
-        Failure::ConnectionLost
-    } else {
-        Failure::BadResponse
-    }
+    // A farewell is an end; one that complains, or that this side had to send, tells of a broken protocol.
+    let farewell = error.is_go_away() && error.is_remote() && error.reason() == Some(h2::Reason::NO_ERROR);
+    if error.is_io() || farewell || untouched { Failure::ConnectionLost } else { Failure::BadResponse }
 }
 
 /// Counts a stream, even if its fetch is dropped half-way.

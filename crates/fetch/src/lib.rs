@@ -11,18 +11,19 @@
 //! | [`shared`] | what all threads share |
 //! | [`fetcher`] | takes a [`Request`], brings back a [`Visit`] |
 //! | [`request`], [`response`] | what is asked, what comes back |
-//! | [`cidr`], [`guard`] | which addresses may be connected to |
+//! | [`cidr`], [`guard`], `ports` | which addresses and ports may be connected to |
 //! | [`overrides`], [`dns`], `asker` | from names to addresses |
 //! | `connect`, `pool`, `stream`, [`tls`] | connections |
 //! | `line` | several requests on one connection at once |
 //! | `faults` | servers that get a connection for each request |
 //! | `exchange`, `head`, `chunked`, `watch`, `spare` | HTTP/1 over one connection |
 //! | `http2`, `sessions` | HTTP/2, if it is switched on |
-//! | `decode` | content encodings |
+//! | [`decode`] | content encodings |
 //! | [`http_date`] | dates in fields |
 //! | [`robots`] | robots.txt: parsing, matching, what a fetch of it means |
 
 pub mod cidr;
+pub mod decode;
 pub mod dns;
 pub mod fetcher;
 pub mod guard;
@@ -38,7 +39,6 @@ pub mod tls;
 mod asker;
 mod chunked;
 mod connect;
-mod decode;
 mod exchange;
 mod faults;
 mod generations;
@@ -46,6 +46,7 @@ mod head;
 mod http2;
 mod line;
 mod pool;
+mod ports;
 mod sessions;
 mod spare;
 mod stream;

@@ -21,6 +21,8 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct SharedOptions {
     pub guard: NetGuard,
+    /// Ports that are asked although browsers refuse them.
+    pub allow_ports: Vec<u16>,
     pub overrides: Overrides,
     pub dns: DnsOptions,
     pub tls: TlsOptions,
@@ -29,6 +31,7 @@ pub struct SharedOptions {
 /// Made once, then handed to every [`crate::Fetcher`].
 pub struct Shared {
     pub(crate) guard: NetGuard,
+    pub(crate) allow_ports: Vec<u16>,
     pub(crate) overrides: Overrides,
     pub(crate) dns: Dns,
     pub(crate) tls: Tls,
@@ -44,6 +47,7 @@ impl Shared {
             tls: Tls::new(&options.tls)?,
             http2: options.tls.http2,
             guard: options.guard,
+            allow_ports: options.allow_ports,
             overrides: options.overrides,
             dns: Dns::new(options.dns),
             open: Arc::default(),

@@ -1,10 +1,10 @@
 //! TLS: whom to trust, and which protocols to offer.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
-use lycosa_types::Failure;
+use lycosa_types::{CertificateFault, Failure};
 use rustls::{
-    ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
@@ -68,8 +68,31 @@ impl Tls {
     pub async fn connect(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, Failure> {
         let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
         let name = ServerName::try_from(bare.to_owned()).map_err(|_| Failure::TlsError)?;
-        self.connector.connect(name, stream).await.map_err(|_| Failure::TlsError)
+        self.connector.connect(name, stream).await.map_err(|error| failure_of(&error))
     }
+}
+
+/// A certificate that was refused is told from a handshake that failed.
+fn failure_of(error: &io::Error) -> Failure {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let Some(rustls::Error::InvalidCertificate(problem)) = inner else { return Failure::TlsError };
+    Failure::Certificate(match problem {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => CertificateFault::Expired,
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            CertificateFault::NotYetValid
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            CertificateFault::WrongName
+        }
+        CertificateError::UnknownIssuer => CertificateFault::UnknownAuthority,
+        CertificateError::Revoked => CertificateFault::Revoked,
+        CertificateError::BadSignature
+        | CertificateError::UnsupportedSignatureAlgorithmContext { .. }
+        | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            CertificateFault::Signature
+        }
+        _ => CertificateFault::Unusable,
+    })
 }
 
 fn roots(extra: &[Vec<u8>]) -> Result<RootCertStore, TlsSetupError> {

@@ -33,6 +33,9 @@ pub fn of_outcome(outcome: &Outcome, url: &str) -> String {
         Outcome::Excluded(Exclusion::HostBudget { pages }) => {
             format!("the host had its {pages} pages; raise politeness.max_pages_per_host")
         }
+        Outcome::Excluded(Exclusion::Port { port }) => format!(
+            "port {port} belongs to another service than the web's; if a web server stands there, add --set fetch.allow_ports=[{port}]"
+        ),
         Outcome::Excluded(Exclusion::Mirror { of }) => format!("its host repeats the pages of {of}"),
         Outcome::Failed(failure) => of_failure(*failure, url),
     }
@@ -62,8 +65,11 @@ pub fn of_failure(failure: Failure, url: &str) -> String {
         Failure::ConnectTimeout | Failure::ConnectError => {
             format!("{failure}: {host} cannot be reached from here; check the network")
         }
-        Failure::TlsError => format!(
-            "{failure}: the certificate was not accepted, or this is no TLS port; try http://, or, for a server of your own, \
+        Failure::TlsError => {
+            format!("{failure}: this is no TLS port, or one with protocols or keys that are too weak; try http://")
+        }
+        Failure::Certificate(_) => format!(
+            "{failure}: the certificate was not accepted; trust its authority with --ca FILE, or, for a server of your own, \
              --set fetch.accept_invalid_certs=true"
         ),
         Failure::FirstByteTimeout | Failure::TotalTimeout | Failure::TooSlow => {

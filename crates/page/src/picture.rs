@@ -20,6 +20,8 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const MAX_IMAGE_BYTES: usize = 8 << 20;
 /// Pixels of an image that is decoded.
 pub const MAX_PIXELS: u64 = 8 << 20;
+/// Rows, and columns, of an image that is decoded: some decoders work for each row, however short it is.
+pub const MAX_SIDE: u32 = 16 << 10;
 /// Memory the decoder may ask for.
 const MAX_DECODER_BYTES: u64 = 128 << 20;
 /// Sides of the squares `ival` is taken of.
@@ -32,7 +34,9 @@ const THUMB: usize = 4;
 pub enum PictureError {
     #[error("image of {0} bytes: only images up to {MAX_IMAGE_BYTES} bytes are decoded")]
     TooManyBytes(usize),
-    #[error("image of {0} by {1} pixels: only images up to {MAX_PIXELS} pixels are decoded")]
+    #[error(
+        "image of {0} by {1} pixels: only images up to {MAX_PIXELS} pixels and {MAX_SIDE} in each direction are decoded"
+    )]
     TooManyPixels(u32, u32),
     #[error("image cannot be decoded: {0}")]
     Undecodable(String),
@@ -81,7 +85,7 @@ impl Look {
             return Err(PictureError::TooManyBytes(body.len()));
         }
         let (width, height) = reader(body)?.into_dimensions().map_err(undecodable)?;
-        if u64::from(width) * u64::from(height) > MAX_PIXELS {
+        if is_too_large(width, height) {
             return Err(PictureError::TooManyPixels(width, height));
         }
         // Decoders are other people's code on hostile bytes: whatever happens there is an outcome.
@@ -89,7 +93,7 @@ impl Look {
         let picture =
             decoded.unwrap_or_else(|_| Err(PictureError::Undecodable("the decoder failed".to_owned())))?;
         let (width, height) = picture.dimensions();
-        if width == 0 || height == 0 || u64::from(width) * u64::from(height) > MAX_PIXELS {
+        if width == 0 || height == 0 || is_too_large(width, height) {
             return Err(PictureError::TooManyPixels(width, height));
         }
         Ok(Self::of_pixels(width, height, picture.into_rgba8().as_raw()))
@@ -134,6 +138,11 @@ impl Look {
         let fields = self.thumb.iter().flatten().zip(other.thumb.iter().flatten());
         fields.map(|(a, b)| a.abs_diff(*b)).max().unwrap_or(0)
     }
+}
+
+/// Whether an image is not worth the work.
+fn is_too_large(width: u32, height: u32) -> bool {
+    width.max(height) > MAX_SIDE || u64::from(width) * u64::from(height) > MAX_PIXELS
 }
 
 fn reader(body: &[u8]) -> Result<ImageReader<Cursor<&[u8]>>, PictureError> {
@@ -294,6 +303,18 @@ mod tests {
         bomb[18..22].copy_from_slice(&60_000u32.to_le_bytes());
         bomb[22..26].copy_from_slice(&60_000u32.to_le_bytes());
         assert!(Look::of(&bomb).is_err());
+        let (mark, error) = PictureMark::of("/a.png", b"no image");
+        assert!(mark.look.is_none() && error.is_some());
+    }
+
+    #[test]
+    fn an_image_of_millions_of_rows_is_not_decoded() {
+        for (width, height) in [(1, MAX_SIDE + 1), (MAX_SIDE + 1, 1)] {
+            let png = encode(&RgbaImage::new(width, height), ImageFormat::Png);
+            assert_eq!(Look::of(&png), Err(PictureError::TooManyPixels(width, height)));
+        }
+        let long = encode(&RgbaImage::new(1, MAX_SIDE), ImageFormat::Png);
+        assert!(Look::of(&long).is_ok());
         let (mark, error) = PictureMark::of("/a.png", b"no image");
         assert!(mark.look.is_none() && error.is_some());
     }

@@ -31,7 +31,7 @@ pub use history::{Change, KeptLine, MOST_KEPT_LINES, PastVisit};
 pub use key::{Digest, HostKey, UrlKey};
 pub use link::{LinkAttributes, LinkKind};
 pub use origin::{Origin, Reason};
-pub use outcome::{Exclusion, Failure, Outcome};
+pub use outcome::{CertificateFault, Exclusion, Failure, Outcome};
 pub use partition::{Granularity, PartitionId, Partitioner, RegionId, UrlId};
 pub use record::{ArchiveSpan, NearDuplicate, UrlRecord, UrlState, VisitFacts};
 pub use time::UnixMs;

@@ -55,12 +55,14 @@ pub enum Reason {
     HostBudget,
     Mirror,
     RateLimited,
+    /// The port is not one of the web's.
+    RefusedPort,
     /// A visit that ended in any other failure.
     Failed,
 }
 
 impl Reason {
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::OutOfScope,
         Self::Excluded,
         Self::TooDeep,
@@ -77,6 +79,7 @@ impl Reason {
         Self::HostBudget,
         Self::Mirror,
         Self::RateLimited,
+        Self::RefusedPort,
         Self::Failed,
     ];
 
@@ -99,6 +102,7 @@ impl Reason {
             Self::HostBudget => "host-budget",
             Self::Mirror => "mirror",
             Self::RateLimited => "rate-limited",
+            Self::RefusedPort => "refused-port",
             Self::Failed => "failed",
         }
     }
@@ -117,7 +121,8 @@ impl Reason {
             | Self::TooManyRedirects
             | Self::OffTopic
             | Self::Elsewhere
-            | Self::HostBudget => Origin::Setting,
+            | Self::HostBudget
+            | Self::RefusedPort => Origin::Setting,
             Self::Nofollow | Self::Robots | Self::RobotsUnreachable | Self::RateLimited => Origin::Site,
             Self::Trap | Self::QueryBudget | Self::HostDown | Self::Mirror => Origin::Guess,
             Self::Unusable | Self::Failed => Origin::Fault,
@@ -140,6 +145,7 @@ impl Reason {
             Self::HostDown | Self::Mirror => Some("the same command with --no-guesses"),
             Self::HostBudget => Some("--set politeness.max_pages_per_host=N"),
             Self::RateLimited => Some("--set politeness.max_refusals=N and politeness.max_refused_ms=N"),
+            Self::RefusedPort => Some("--set fetch.allow_ports=[PORT]"),
             Self::Elsewhere => Some("--links exchange"),
             Self::Unusable | Self::Failed => None,
         }
@@ -155,6 +161,7 @@ impl Exclusion {
             Self::HostErrors { .. } => Reason::HostDown,
             Self::HostBudget { .. } => Reason::HostBudget,
             Self::Mirror { .. } => Reason::Mirror,
+            Self::Port { .. } => Reason::RefusedPort,
         }
     }
 }
@@ -164,6 +171,7 @@ impl Failure {
     pub fn reason(self) -> Reason {
         match self {
             Self::Overloaded { .. } => Reason::RateLimited,
+            Self::RefusedPort { .. } => Reason::RefusedPort,
             _ => Reason::Failed,
         }
     }

@@ -34,6 +34,8 @@ pub enum Exclusion {
     HostBudget { pages: u64 },
     /// The host mirrors another one that is being crawled.
     Mirror { of: String },
+    /// The port belongs to another service than the web's, and browsers refuse it too.
+    Port { port: u16 },
 }
 
 /// A visit without a usable response. Each limit that can end a visit has its own case.
@@ -80,6 +82,55 @@ pub enum Failure {
     ServerError {
         status: u16,
     },
+    /// The body takes more work to decode than its size allows: thousands of empty parts, for one.
+    TooMuchWork,
+    /// The port belongs to another service than the web's; see [`Exclusion::Port`].
+    RefusedPort {
+        port: u16,
+    },
+    /// The server's certificate is not to be trusted, and why.
+    Certificate(CertificateFault),
+}
+
+/// What is wrong with a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CertificateFault {
+    Expired,
+    NotYetValid,
+    /// It is for another name.
+    WrongName,
+    /// No authority that is trusted signed it.
+    UnknownAuthority,
+    Revoked,
+    /// Its signature is false, or made in a way that is trusted no more.
+    Signature,
+    /// It cannot be read, or may not be used for this.
+    Unusable,
+}
+
+impl CertificateFault {
+    pub const ALL: [Self; 7] = [
+        Self::Expired,
+        Self::NotYetValid,
+        Self::WrongName,
+        Self::UnknownAuthority,
+        Self::Revoked,
+        Self::Signature,
+        Self::Unusable,
+    ];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Expired => "certificate-expired",
+            Self::NotYetValid => "certificate-not-yet-valid",
+            Self::WrongName => "certificate-for-another-name",
+            Self::UnknownAuthority => "certificate-of-unknown-authority",
+            Self::Revoked => "certificate-revoked",
+            Self::Signature => "certificate-signature",
+            Self::Unusable => "certificate-unusable",
+        }
+    }
 }
 
 impl Failure {
@@ -94,6 +145,8 @@ impl Failure {
                 | Self::DecodedTooLarge
                 | Self::BadEncoding
                 | Self::BadRedirect
+                | Self::TooMuchWork
+                | Self::RefusedPort { .. }
         )
     }
 
@@ -121,6 +174,9 @@ impl Failure {
             Self::BadRedirect => "bad-redirect",
             Self::Overloaded { .. } => "overloaded",
             Self::ServerError { .. } => "server-error",
+            Self::TooMuchWork => "too-much-work",
+            Self::RefusedPort { .. } => "refused-port",
+            Self::Certificate(fault) => fault.word(),
         }
     }
 

@@ -23,7 +23,9 @@ pub struct FetchConfig {
     pub min_bytes_per_s: u64,
     pub slow_grace_ms: u64,
     pub allow_net: Vec<String>,
+    pub allow_ports: Vec<u16>,
     pub resolve: Vec<String>,
+    pub ca: Vec<String>,
     pub accept_invalid_certs: bool,
 }
 
@@ -47,7 +49,9 @@ impl Default for FetchConfig {
             min_bytes_per_s: limits.slow_bytes_per_s,
             slow_grace_ms: ms(limits.slow_grace),
             allow_net: Vec::new(),
+            allow_ports: Vec::new(),
             resolve: Vec::new(),
+            ca: Vec::new(),
             accept_invalid_certs: false,
         }
     }

@@ -1,6 +1,5 @@
 //! Pages that list others: sitemaps and feeds, also packed ones.
 
-use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
 use foldhash::HashMap;
@@ -78,14 +77,9 @@ impl Judge {
     /// The same, from a file that is compressed itself.
     pub(super) fn read_packed_listing(&mut self, entry: &Entry, body: &[u8], judged: &mut Judged) {
         let most = self.context.config.page.max_list_bytes;
-        let mut text = Vec::new();
-        // One byte more tells that there is more.
-        let reader = flate2::read::MultiGzDecoder::new(body);
-        if reader.take(most.saturating_add(1)).read_to_end(&mut text).is_err() {
-            return;
-        }
-        if text.len() as u64 > most {
-            text.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let Ok((text, is_cut)) = lycosa_fetch::decode::gunzip(body, most) else { return };
+        if is_cut {
             judged.counts.cuts.add(Limit::ListBytes, 1);
         }
         self.read_listing(entry, &String::from_utf8_lossy(&text), judged);

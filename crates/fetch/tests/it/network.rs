@@ -33,6 +33,24 @@ async fn closed_networks_get_no_packet() {
 }
 
 #[tokio::test]
+async fn ports_of_other_services_get_no_packet_unless_opened() {
+    let server = Server::start(vec![answer(&ok("x")); 2]).await;
+    let over = format!("*.test:*:127.0.0.1:{}", server.address.port());
+    let closed = Fetcher::new(Shared::new(loopback_with(&[over.as_str()])).unwrap(), FetchOptions::default());
+    for port in [22, 25, 53, 6667] {
+        let target = url(&format!("http://mail.test:{port}/"));
+        let refused = Failure::RefusedPort { port };
+        assert_eq!(closed.resolve(&target).await.unwrap_err(), refused);
+        assert_eq!(closed.fetch(&Request::page(&target)).await.result.unwrap_err(), refused);
+    }
+    assert_eq!(server.connections(), 0);
+    let options = SharedOptions { allow_ports: vec![25], ..loopback_with(&[over.as_str()]) };
+    let opened = Fetcher::new(Shared::new(options).unwrap(), FetchOptions::default());
+    let visit = opened.fetch(&Request::page(&url("http://mail.test:25/"))).await;
+    assert_eq!(visit.result.unwrap().body, "x");
+}
+
+#[tokio::test]
 async fn overrides_lead_to_other_ports() {
     let server = Server::start(vec![answer(&ok("x")); 2]).await;
     let over = format!("*.sim.test:*:127.0.0.1:{}", server.address.port());

@@ -269,5 +269,7 @@ fn blames_host(failure: Failure) -> bool {
             | Failure::BadRedirect
             | Failure::Truncated
             | Failure::BadResponse
+            | Failure::TooMuchWork
+            | Failure::RefusedPort { .. }
     )
 }

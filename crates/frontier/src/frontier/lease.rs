@@ -1,6 +1,6 @@
 //! Leasing: which request goes out now.
 
-use lycosa_types::{Exclusion, Outcome, UnixMs, UrlKey};
+use lycosa_types::{Exclusion, Failure, Outcome, UnixMs, UrlKey};
 
 use super::{Done, Frontier, Lease, LeaseKind};
 use crate::host::{Place, RulesState};
@@ -204,6 +204,9 @@ impl Frontier {
             let limit = politeness.max_pages_per_host;
             let guesses = self.options.guesses;
             let refusal = match &host.rules {
+                RulesState::Dead(Failure::RefusedPort { port }) => {
+                    Some(Outcome::Excluded(Exclusion::Port { port: *port }))
+                }
                 RulesState::Dead(failure) => Some(Outcome::Failed(*failure)),
                 _ if limit > 0 && host.fetched >= limit && !entry.revisit => {
                     Some(Outcome::Excluded(Exclusion::HostBudget { pages: limit }))

@@ -147,6 +147,9 @@ pub struct SettingArgs {
     /// Open a private network, for instance 127.0.0.0/8; may be repeated
     #[arg(long, value_name = "CIDR")]
     pub allow_net: Vec<String>,
+    /// Trust the certificate authorities of this PEM file beside the web's own; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub ca: Vec<PathBuf>,
     /// A fixed answer to name look-ups, as in curl: HOST:PORT:ADDRESS[:PORT] with `*` as wildcard; may be repeated
     #[arg(long, value_name = "RULE")]
     pub resolve: Vec<String>,
@@ -208,6 +211,7 @@ impl SettingArgs {
         replace(&mut config.scope.exclude, &self.exclude);
         replace(&mut config.fetch.allow_net, &self.allow_net);
         replace(&mut config.fetch.resolve, &self.resolve);
+        replace(&mut config.fetch.ca, &whole_paths(&self.ca));
         set(&mut config.scope.depth, self.depth);
         set(&mut config.limits.max_pages, self.max_pages);
         set(&mut config.limits.max_bytes, self.max_bytes);
@@ -241,6 +245,12 @@ fn replace(value: &mut Vec<String>, typed: &[String]) {
     if !typed.is_empty() {
         *value = typed.to_vec();
     }
+}
+
+/// Paths that hold wherever the crawl is resumed.
+fn whole_paths(typed: &[PathBuf]) -> Vec<String> {
+    let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    typed.iter().map(|path| whole(path).to_string_lossy().into_owned()).collect()
 }
 
 /// Applies `section.key=value`, where the value is written as in the configuration file (quotes may be left out).
