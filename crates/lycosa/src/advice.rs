@@ -66,7 +66,9 @@ pub fn of_failure(failure: Failure, url: &str) -> String {
             format!("{failure}: {host} cannot be reached from here; check the network")
         }
         Failure::TlsError => {
-            format!("{failure}: this is no TLS port, or one with protocols or keys that are too weak; try http://")
+            format!(
+                "{failure}: this is no TLS port, or one with protocols or keys that are too weak; try http://"
+            )
         }
         Failure::Certificate(_) => format!(
             "{failure}: the certificate was not accepted; trust its authority with --ca FILE, or, for a server of your own, \
