@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
-use async_nats::{ConnectOptions, ServerAddr};
+use async_nats::{ConnectOptions, Event, ServerAddr, ServerError};
 
+use super::denials::Denials;
 use crate::bus::BusError;
 
 /// How long one request may take.
@@ -61,7 +62,7 @@ impl NatsOptions {
         }
     }
 
-    pub(super) async fn connect(&self) -> Result<Context, BusError> {
+    pub(super) async fn connect(&self, denials: &Denials) -> Result<Context, BusError> {
         let refused = |what: String| BusError::Refused(what);
         let addresses: Vec<ServerAddr> = self
             .url
@@ -84,7 +85,14 @@ impl NatsOptions {
                 .await
                 .map_err(|error| refused(format!("cannot read {}: {error}", path.display())))?,
         };
+        let heard = denials.clone();
         options = options
+            .event_callback(move |event| {
+                if let Event::ServerError(ServerError::Other(error)) = &event {
+                    heard.hear(error);
+                }
+                std::future::ready(())
+            })
             .name(&self.name)
             .request_timeout(Some(REQUEST_TIMEOUT))
             .connection_timeout(REQUEST_TIMEOUT)

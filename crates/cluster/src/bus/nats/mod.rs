@@ -3,6 +3,7 @@
 //! | module | noun |
 //! | --- | --- |
 //! | [`connect`] | address, credentials, TLS |
+//! | [`denials`] | what the server has not allowed |
 //! | [`failure`] | what the server's refusals mean here |
 //!
 //! One stream per partition, `lycosa-CRAWL-7`, with the subjects `lycosa.CRAWL.7.in` and `lycosa.CRAWL.7.log`; one bucket of
@@ -10,6 +11,7 @@
 //! server must sync before it acknowledges (`sync_interval: always`), or what was acknowledged may be lost with it.
 
 mod connect;
+mod denials;
 pub(super) mod failure;
 
 use async_nats::jetstream::consumer::{DeliverPolicy, pull};
@@ -27,6 +29,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 
 pub use connect::{Credentials, NatsOptions};
+use denials::Denials;
 use failure::{of_publish, unavailable};
 
 use super::{Bus, BusError, KeyUpdate, KeyValue, Keys, Lane, MAX_OBJECT_BYTES, Message, Reader, Watcher};
@@ -51,6 +54,7 @@ pub struct NatsBus {
     replicas: usize,
     keys: Store,
     objects: ObjectStore,
+    denials: Denials,
 }
 
 impl std::fmt::Debug for NatsBus {
@@ -62,7 +66,8 @@ impl std::fmt::Debug for NatsBus {
 impl NatsBus {
     /// Connects, and makes the buckets of the crawl where they are missing.
     pub async fn connect(options: &NatsOptions, crawl: &CrawlName) -> Result<Self, BusError> {
-        let context = options.connect().await?;
+        let denials = Denials::default();
+        let context = options.connect(&denials).await?;
         let bucket = format!("lycosa-{crawl}");
         let keys = match context.get_key_value(&bucket).await {
             Ok(keys) => keys,
@@ -83,7 +88,7 @@ impl NatsBus {
                 context.create_object_store(config).await.map_err(unavailable)?
             }
         };
-        Ok(Self { context, crawl: crawl.clone(), replicas: options.replicas, keys, objects })
+        Ok(Self { context, crawl: crawl.clone(), replicas: options.replicas, keys, objects, denials })
     }
 
     fn stream_name(&self, partition: PartitionId) -> String {
@@ -132,8 +137,12 @@ impl NatsBus {
         expected: u64,
     ) -> Result<u64, BusError> {
         let failed = |error| of_publish(error, partition, expected);
-        let ack = self.context.send_publish(self.subject(partition, lane), message).await.map_err(failed)?;
-        Ok(ack.await.map_err(failed)?.sequence)
+        let subject = self.subject(partition, lane);
+        let call = async {
+            let ack = self.context.send_publish(subject.clone(), message).await.map_err(failed)?;
+            Ok(ack.await.map_err(failed)?.sequence)
+        };
+        self.denials.watch(&subject, call).await
     }
 }
 
@@ -230,32 +239,41 @@ impl Bus for NatsBus {
     }
 
     async fn get(&self, key: &str) -> Result<Option<KeyValue>, BusError> {
-        let entry = self.keys.entry(key).await.map_err(unavailable)?;
+        let call = async { self.keys.entry(key).await.map_err(unavailable) };
+        let entry = self.denials.watch(key, call).await?;
         let live = entry.filter(|entry| entry.operation == Operation::Put);
         Ok(live.map(|entry| KeyValue { value: entry.value, revision: entry.revision }))
     }
 
     async fn create(&self, key: &str, value: Bytes) -> Result<u64, BusError> {
-        self.keys.create(key, value).await.map_err(|error| match error.kind() {
-            kv::CreateErrorKind::AlreadyExists => BusError::Conflict(key.to_owned()),
-            _ => unavailable(error),
-        })
+        let call = async {
+            self.keys.create(key, value).await.map_err(|error| match error.kind() {
+                kv::CreateErrorKind::AlreadyExists => BusError::Conflict(key.to_owned()),
+                _ => unavailable(error),
+            })
+        };
+        self.denials.watch(key, call).await
     }
 
     async fn update(&self, key: &str, value: Bytes, revision: u64) -> Result<u64, BusError> {
-        self.keys.update(key, value, revision).await.map_err(|error| match error.kind() {
-            kv::UpdateErrorKind::WrongLastRevision => BusError::Conflict(key.to_owned()),
-            _ if failure::is_wrong_sequence(&error) => BusError::Conflict(key.to_owned()),
-            _ => unavailable(error),
-        })
+        let call = async {
+            self.keys.update(key, value, revision).await.map_err(|error| match error.kind() {
+                kv::UpdateErrorKind::WrongLastRevision => BusError::Conflict(key.to_owned()),
+                _ if failure::is_wrong_sequence(&error) => BusError::Conflict(key.to_owned()),
+                _ => unavailable(error),
+            })
+        };
+        self.denials.watch(key, call).await
     }
 
     async fn put(&self, key: &str, value: Bytes) -> Result<u64, BusError> {
-        self.keys.put(key, value).await.map_err(unavailable)
+        let call = async { self.keys.put(key, value).await.map_err(unavailable) };
+        self.denials.watch(key, call).await
     }
 
     async fn delete(&self, key: &str) -> Result<(), BusError> {
-        self.keys.purge(key).await.map_err(unavailable)
+        let call = async { self.keys.purge(key).await.map_err(unavailable) };
+        self.denials.watch(key, call).await
     }
 
     async fn watch(&self, keys: Keys<'_>) -> Result<NatsWatcher, BusError> {
