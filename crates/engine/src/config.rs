@@ -22,7 +22,7 @@ pub use focus::FocusConfig;
 pub use judging::{JudgingConfig, MinutiaHash, NearMethod};
 pub use page::PageConfig;
 pub use partitions::PartitionConfig;
-pub use refresh::RefreshConfig;
+pub use refresh::{NoiseRules, RefreshConfig, RefreshRule};
 
 /// Connections that are kept open, all workers together, where few requests are under way at a time: a crawl that goes
 /// from host to host by importance comes back to each, and a new connection costs more than a page. An idle one
@@ -306,6 +306,9 @@ impl Config {
         }
         if !(self.refresh.budget_per_s > 0.0 && self.refresh.budget_per_s.is_finite()) {
             return refuse("refresh.budget_per_s", "must be above 0");
+        }
+        if let Err(problem) = self.refresh.noise_rules() {
+            return refuse("refresh.rules", &problem);
         }
         if usize::from(self.judging.images) > lycosa_page::MAX_PICTURES {
             return refuse("judging.images", "must be between 0 and 16");

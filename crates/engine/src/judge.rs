@@ -31,7 +31,7 @@ pub use self::encoding::compression;
 use self::encoding::encode;
 use self::facts::facts;
 use self::listing::IndexedLists;
-use crate::config::Config;
+use crate::config::{Config, NoiseRules};
 use crate::near::{NearPrint, NearTable, StoredSignatures};
 use crate::outlinks::{LinkCounts, Outlinks, Recent};
 
@@ -49,6 +49,8 @@ pub struct JudgeContext {
     pub store: Arc<Store>,
     /// What the crawl looks for; none if it looks for everything.
     pub topic: Option<Topic>,
+    /// What the user says about noise.
+    pub noise: NoiseRules,
     /// What changes on most pages of a host in the same way.
     pub templates: Mutex<HashMap<HostKey, HostTemplate>>,
     /// Sitemaps that a sitemap index named.
@@ -60,7 +62,9 @@ impl JudgeContext {
         let topic = config.focus.topic();
         let (scope, templates) = (RwLock::new(Arc::new(scope)), Mutex::default());
         let indexed = IndexedLists::default();
-        Self { config, scope, prints, near, store, topic, templates, indexed }
+        // Checked when the configuration was read.
+        let noise = config.refresh.noise_rules().unwrap_or_default();
+        Self { config, scope, prints, near, store, topic, templates, noise, indexed }
     }
 
     /// What belongs to the crawl now.
@@ -196,6 +200,7 @@ impl Judge {
         let mut facts = facts(response, judged.end.elapsed_ms);
         let mut revisit = None;
         self.judger.visited_at(visit.timing.started.0);
+        self.judger.rules(self.context.noise.of(entry.url.as_str()).1.cloned());
         if response.is_redirect() {
             if let Err(failure) = self.follow_redirect(entry, response, &mut judged) {
                 judged.end.outcome = Outcome::Failed(failure);
@@ -371,6 +376,9 @@ impl Judge {
                 self.read_listing(entry, &String::from_utf8_lossy(&response.body), judged);
             }
             _ => {}
+        }
+        if self.signed.is_none() && self.picture.is_none() {
+            self.sign_values(response, judged);
         }
     }
 

@@ -45,6 +45,6 @@ pub use order::{Order, Signals};
 pub use politeness::Politeness;
 pub use prints::{First, PrintTable};
 pub use revisit::{ChangeEstimate, Evidence, Policy, PolicyKind, PolicyOptions, Schedule, Sighting};
-pub use scope::{Move, Rejection, Scope, ScopeKind, ScopeOptions};
+pub use scope::{Move, Rejection, Scope, ScopeKind, ScopeOptions, UrlPatterns};
 pub use store::{Changes, HostRecord, RulesRecord, Store, StoreError};
 pub use trap::Trap;

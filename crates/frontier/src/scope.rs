@@ -104,6 +104,21 @@ pub struct PatternError {
     source: regex::Error,
 }
 
+/// Patterns of URLs, as those of a scope.
+#[derive(Clone, Debug, Default)]
+pub struct UrlPatterns(RegexSet);
+
+impl UrlPatterns {
+    pub fn new(patterns: &[String]) -> Result<Self, PatternError> {
+        Ok(Self(compile(patterns)?))
+    }
+
+    /// The place of the first pattern that the URL matches.
+    pub fn first(&self, url: &str) -> Option<usize> {
+        self.0.matches(url).iter().next()
+    }
+}
+
 /// Decides which URLs belong to the crawl.
 #[derive(Clone, Debug)]
 pub struct Scope {

@@ -10,6 +10,7 @@ use super::level_order::{self, LevelMark, LevelTable};
 use super::line_store::{Core, Lines};
 use super::link_prints;
 use super::noise::{LineMark, LineMarker, flag};
+use super::selector::PageRules;
 use super::structure::{self, KEPT_TAGS, TagStrings};
 use super::surroundings::{self, Inside, NamedTags};
 use super::text_code::TextCode;
@@ -105,6 +106,7 @@ pub struct Judger {
     line_marker: LineMarker,
     marks: Vec<LineMark>,
     visited_at: u64,
+    rules: Option<PageRules>,
 }
 
 impl Default for Judger {
@@ -130,6 +132,7 @@ impl Judger {
             line_marker: LineMarker::default(),
             marks: Vec::new(),
             visited_at: 0,
+            rules: None,
         }
     }
 
@@ -137,6 +140,11 @@ impl Judger {
     /// times: a clock goes on as time does.
     pub fn visited_at(&mut self, at: u64) {
         self.visited_at = at;
+    }
+
+    /// What the user says about the pages signed from now on.
+    pub fn rules(&mut self, rules: Option<PageRules>) {
+        self.rules = rules;
     }
 
     /// The signatures of `page`, which was scanned from `source`; `main` is its main content, if extracted.
@@ -155,6 +163,9 @@ impl Judger {
             &mut self.banner_text,
             &mut self.banner_nodes,
         );
+        if let Some(rules) = &self.rules {
+            rules.mark(source, page, &self.tree, &mut self.banner_text, &mut self.banner_nodes);
+        }
         surroundings::find(
             source,
             page,
@@ -169,7 +180,9 @@ impl Judger {
         let core_structure =
             self.structure_without(&[&self.banner_nodes, &self.around_nodes], page, structure);
         self.marks.clear();
-        self.line_marker.mark(page.title(), &[], |mark| self.marks.push(mark));
+        if self.rules.as_ref().is_none_or(|rules| rules.only.is_empty()) {
+            self.line_marker.mark(page.title(), &[], |mark| self.marks.push(mark));
+        }
         let title = Lines::keep(&self.marks);
         self.marks.clear();
         self.mark_lines(page);

@@ -7,7 +7,10 @@ use lycosa_fetch::{Response, Visit};
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::{Course, First, Store, StoreError};
 use lycosa_page::compare::share;
-use lycosa_page::{Comparison, HostTemplate, PictureMark, Signal, Verdict, compare_as};
+use lycosa_page::{
+    Comparison, ContentKind, HostTemplate, PictureMark, Reason, Signal, Verdict, charset, compare_as, sniff,
+    values,
+};
 use lycosa_types::{
     Change, Digest, KeptLine, MOST_KEPT_LINES, NearDuplicate, Outcome, UnixMs, UrlId, UrlRecord, VisitFacts,
 };
@@ -203,6 +206,29 @@ impl Judge {
         judged
     }
 
+    /// Signs a document that is no page: JSON by value, XML by element, text by line.
+    pub(super) fn sign_values(&mut self, response: &Response, judged: &mut Judged) {
+        let content_type = response.content_type();
+        let kind = sniff(content_type, &response.body);
+        let by_name =
+            ["json", "csv", "text/"].iter().any(|part| content_type.is_some_and(|of| of.contains(part)));
+        let is_text =
+            matches!(kind, ContentKind::Xml | ContentKind::Feed | ContentKind::Sitemap | ContentKind::Text);
+        if !(is_text || by_name && kind == ContentKind::Other) || !self.context.config.judging.signatures {
+            return;
+        }
+        let decoded = charset::decode(&response.body, content_type);
+        self.extract.clear();
+        // Of a document that is longer, only all of its bytes tell: what stands behind the limit may be news.
+        if !values::lines_of(&decoded.text, MOST_VALUE_BYTES, &mut self.extract.text) {
+            return;
+        }
+        let signatures = self.judger.sign(&decoded.text, &self.extract, None);
+        let signed = StoredSignatures { signatures, near: NearPrint::None, pictures: Vec::new() };
+        judged.end.signatures = signed.encode_by(&mut self.record);
+        self.signed = Some(signed);
+    }
+
     /// Which page the one last scanned still nearly repeats, if it did before; an original stays one.
     pub(super) fn near_duplicate_still(&mut self, earlier: &Earlier) -> Option<NearDuplicate> {
         let judging = &self.context.config.judging;
@@ -247,7 +273,13 @@ impl Judge {
         }
         let template: &mut HostTemplate = templates.entry(entry.url.host_key()).or_default();
         template.learn(old, new);
-        Some(compare_as(old, new, Some(template), self.context.config.refresh.noise))
+        let (mode, rules) = self.context.noise.of(entry.url.as_str());
+        let mut compared = compare_as(old, new, Some(template), mode);
+        if rules.is_some() {
+            let own = compared.explained.iter_mut().filter(|line| line.reason == Reason::Advertisement);
+            own.for_each(|line| line.reason = Reason::UserRule);
+        }
+        Some(compared)
     }
 }
 
@@ -258,6 +290,9 @@ fn word(signal: Signal) -> String {
         _ => String::new(),
     }
 }
+
+/// Bytes of a document that is no page that are compared by value; any change of a longer one is news.
+const MOST_VALUE_BYTES: usize = 4 << 20;
 
 /// Hosts whose habits are remembered at a time.
 const MOST_TEMPLATES: usize = 4096;

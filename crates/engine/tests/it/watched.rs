@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use lycosa_engine::config::RefreshRule;
 use lycosa_engine::{Config, Crawl, CrawlReader, Layout, clock};
 use lycosa_page::NoiseMode;
 use lycosa_types::{CanonRules, CanonUrl, Change, PastVisit, UnixMs};
@@ -178,4 +179,49 @@ fn a_refresh_does_not_forget_near_duplicates() {
         watched.refresh();
         assert_eq!(duplicates(), before);
     }
+}
+
+/// A document that is no page is compared by value: what was made for one request is noise, a price is none.
+#[test]
+fn json_is_compared_by_value() {
+    fn offers(path: &str, round: u64) -> String {
+        match path {
+            "/rates.json" => format!("{{\"views\": {round}, \"rate\": {{\"usd\": 1.0{}}}}}", 80 + round / 2),
+            "/same.json" => format!("{{\"views\":{}{round},\"name\":\"wolf\"}}", " ".repeat(round as usize)),
+            _ => "<a href=/rates.json>rates</a> <a href=/same.json>same</a>".to_owned(),
+        }
+    }
+    let watched = Watched::crawl(offers);
+    watched.refresh();
+    watched.refresh();
+    let changes = |path| watched.history(path).iter().map(|visit| visit.change).collect::<Vec<_>>();
+    assert_eq!(changes("/rates.json"), [Change::First, Change::Noise, Change::Text]);
+    assert_eq!(changes("/same.json"), [Change::First, Change::Noise, Change::Noise]);
+    assert_eq!(watched.copy("/rates.json"), offers("/rates.json", 2));
+}
+
+#[test]
+fn a_users_rules_say_what_matters_on_which_pages() {
+    fn quotes(path: &str, round: u64) -> String {
+        match number_of(path) {
+            0 => "<a href=/p1>one</a> <a href=/q2>two</a>".to_owned(),
+            n => format!(
+                "<h1>Number {n}</h1><p id=price>€{n}</p><p class=quote>Say {}</p>",
+                ["this", "that"][round as usize % 2]
+            ),
+        }
+    }
+    let mut watched = Watched::crawl(quotes);
+    let rule =
+        RefreshRule { urls: "*/p*".to_owned(), ignore: vec!["p.quote".to_owned()], ..RefreshRule::default() };
+    watched.config.refresh.rules = vec![rule];
+    // The first copies were signed without the rule.
+    watched.refresh();
+    watched.refresh();
+    let changes = |path| watched.history(path).last().unwrap().clone();
+    let ruled = changes("/p1");
+    assert_eq!((ruled.change, ruled.signal.as_str()), (Change::Noise, "user-rule"));
+    assert_eq!(changes("/q2").change, Change::Text);
+    watched.config.refresh.rules[0].ignore = vec!["p:first-child".to_owned()];
+    assert!(watched.config.check().is_err(), "a selector that cannot be read is refused");
 }

@@ -11,7 +11,7 @@ use lycosa_types::{Change, PastVisit};
 
 use super::compare::write_bodies;
 use crate::exit::Exit;
-use crate::figures::{instant, plural};
+use crate::figures::{clip, instant, plural};
 use crate::output::stdout;
 use crate::usage::wrong;
 
@@ -20,6 +20,9 @@ Examples:
   lycosa diff https://example.org/news -d docs             the last change
   lycosa diff https://example.org/news --from 1 -d docs    everything since the first visit
   lycosa history https://example.org/news -d docs          the visits and their numbers";
+
+/// Characters of a line that are shown.
+const LINE_WIDTH: usize = 80;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -54,8 +57,23 @@ pub fn run(args: DiffArgs) -> Result<Exit> {
     let (old, new) = (body(from)?, body(to)?);
     let mut out = stdout();
     write_bodies((&name(from), &old), (&name(to), &new), WinnowConfig::default(), args.json, &mut out)?;
+    if !args.json {
+        write_noise_since(&visits, to, &mut out)?;
+    }
     out.flush()?;
     Ok(Exit::Done)
+}
+
+/// What later visits found and did not store.
+fn write_noise_since(visits: &[PastVisit], to: usize, out: &mut dyn Write) -> Result<()> {
+    let later = visits.iter().skip(to + 1).take_while(|visit| !visit.change.is_news());
+    for visit in later.filter(|visit| !visit.kept_lines.is_empty()) {
+        writeln!(out, "{} no news:", instant(visit.at))?;
+        for line in &visit.kept_lines {
+            writeln!(out, "~ {:>5}  {} ({})", line.line, clip(&line.text, LINE_WIDTH), line.rule)?;
+        }
+    }
+    Ok(())
 }
 
 /// The two visits to compare, counted from 0.

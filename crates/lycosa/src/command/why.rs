@@ -150,6 +150,9 @@ fn write_visits(reader: &CrawlReader, record: &UrlRecord, out: &mut dyn Write) -
             "  visited {visited}; the last visit showed: {}{because}; see lycosa history",
             last.change.word()
         )?;
+        for line in &last.kept_lines {
+            writeln!(out, "    no news: {}, line {}", line.rule, line.line)?;
+        }
     }
     Ok(())
 }

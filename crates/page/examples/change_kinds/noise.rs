@@ -140,7 +140,7 @@ pub const NOISE: [Kind; 26] = [
     e("class names", "<p class=css-{x}>text</p>"),
     e("session in a link", "<p><a href=\"/cart?sid={x}\">cart</a></p>"),
     e("advertisement", "<div class=ad>{w} {w} {v}</div>"),
-    e("advertisement in a frame", "<div id=ad-slot><p>{w}</p><iframe src=/ad?{v}></iframe></div>"),
+    e("advertisement in a frame", "<div id=ad-slot><p>{w}</p><iframe src=/ad?{v}></iframe><p>{o}</p></div>"),
     b("related links", [RELATED; 5]),
     b("newest posts", [NEWEST; 5]),
     b("tag cloud", [CLOUD; 5]),
