@@ -13,6 +13,7 @@ pub mod export;
 pub mod history;
 pub mod index;
 pub mod inspect;
+mod judge_again;
 pub mod links;
 pub mod node;
 pub mod place;

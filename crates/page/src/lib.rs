@@ -97,7 +97,7 @@ pub use mirror::{Mirror, MirrorConfig, MirrorDetector};
 pub use picture::{Look, PictureError, PictureMark};
 pub use picture_compare::{MAX_PICTURES, compare_pictures};
 pub use print_index::{Candidate, Print, PrintIndex};
-pub use reason::{Explained, NoiseMode, Reason};
+pub use reason::{Explained, NoiseMode, Reason, reason_of_line};
 pub use robots_directives::RobotsDirectives;
 pub use scanner::Scanner;
 pub use selector::{BadSelector, PageRules, Selector};

@@ -1,6 +1,7 @@
 //! Why a change is told as noise, or as one around the main content.
 
 use super::line_kind::LineKind;
+use super::noise::LineMarker;
 use serde::{Deserialize, Serialize};
 
 /// The rule that explains a change. A change without one is news.
@@ -54,6 +55,31 @@ impl Reason {
         }
     }
 
+    /// Told by the words of the line alone, so that a stored line can be judged again.
+    pub fn is_of_words(self) -> bool {
+        matches!(self, Self::VisitCounter | Self::Clock | Self::TimeAgo | Self::Token | Self::CopyrightYear)
+    }
+
+    /// The rule with such words in reports.
+    pub fn named(words: &str) -> Option<Self> {
+        use Reason::*;
+        let all = [
+            VisitCounter,
+            Clock,
+            TimeAgo,
+            Token,
+            CopyrightYear,
+            Advertisement,
+            RotatingText,
+            VersionBanner,
+            Surroundings,
+            ElapsedTime,
+            SiteWideLine,
+            UserRule,
+        ];
+        all.into_iter().find(|reason| reason.words() == words)
+    }
+
     pub(crate) fn of(kind: LineKind) -> Option<Self> {
         Some(match kind {
             LineKind::VisitCounter => Self::VisitCounter,
@@ -64,6 +90,13 @@ impl Reason {
             LineKind::News | LineKind::Elapsed | LineKind::TimeAlone | LineKind::DayAlone => return None,
         })
     }
+}
+
+/// Why a line with such words would be noise by what it says of itself; none if it would be news.
+pub fn reason_of_line(line: &str) -> Option<Reason> {
+    let mut reason = None;
+    LineMarker::default().mark(line, &[], |mark| reason = Reason::of(mark.kind()));
+    reason
 }
 
 /// A line that differs without being news, and why; numbers of lines begin at 1.
@@ -85,4 +118,18 @@ pub enum NoiseMode {
     Normal,
     /// Nothing: whatever differs is told as news.
     Off,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_line_is_judged_again_by_its_words() {
+        assert_eq!(reason_of_line("Views: 1204"), Some(Reason::VisitCounter));
+        assert_eq!(reason_of_line("12 in stock"), None);
+        assert_eq!(Reason::named("visit counter"), Some(Reason::VisitCounter));
+        assert_eq!(Reason::named("numbers"), None);
+        assert!(Reason::Clock.is_of_words() && !Reason::RotatingText.is_of_words());
+    }
 }

@@ -21,6 +21,7 @@ Examples:
   lycosa refresh -d docs                         ask for every page again, store what changed
   lycosa refresh -d docs --older-than 24h        only pages not visited for a day
   lycosa refresh -d docs --max-time 10m          stop in time; the next refresh goes on where this one stopped
+  lycosa refresh -d docs --judge-again           what of the noise so far is news by the rules of today
   lycosa history https://example.org/ -d docs    what became of a page
 
 Pages are asked for with their ETag and Last-Modified; a page that did not change leaves a revisit record, one that
@@ -35,6 +36,9 @@ pub struct RefreshArgs {
     /// Only pages whose last visit is longer ago (s, m, h allowed)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub older_than: Option<Duration>,
+    /// Ask for nothing: judge the noise that earlier visits kept by the rules of today, and print what would be news
+    #[arg(long, conflicts_with = "older_than")]
+    pub judge_again: bool,
     #[command(flatten)]
     pub settings: SettingArgs,
     /// Print the report as JSON when done, instead of the summary
@@ -49,6 +53,10 @@ pub fn run(args: RefreshArgs) -> Result<Exit> {
     let layout = Layout::new(&args.data);
     if !layout.exists() {
         return Err(ReaderError::NoCrawl(layout.root).into());
+    }
+    if args.judge_again {
+        super::judge_again::run(layout, args.json)?;
+        return Ok(Exit::Done);
     }
     let mut config = args.settings.resolve(&layout)?;
     config.refresh.continuous = false;
