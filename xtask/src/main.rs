@@ -1,6 +1,7 @@
 //! `cargo xtask`: what a developer or a build machine does with the checkout. Sets the machine up, runs every check,
 //! measures against other crawlers. Nothing here ships.
 
+mod bare;
 mod bench;
 mod checks;
 mod cluster;
@@ -66,6 +67,8 @@ enum Task {
         #[arg(long)]
         all: bool,
     },
+    /// The README's two commands on a bare Debian that is made for it, with their times; needs root
+    Bare(bare::BareArgs),
     /// Crawlers side by side: pages per second, CPU, memory, coverage
     Bench(bench::BenchArgs),
     /// What each stage of a page costs in instructions, held against bench/instructions.json
@@ -130,6 +133,7 @@ fn run(task: Task) -> Result<bool> {
                 site::run(&workspace, &mut checks, false);
             }
         }
+        Task::Bare(args) => return bare::run(&workspace, &args),
         Task::Bench(args) => return bench::run(&workspace, &args).map(|()| true),
         Task::Orders(args) => return orders::run(&workspace, &args).map(|()| true),
         Task::Profile(args) => return profile::run(&workspace, &args).map(|()| true),

@@ -34,7 +34,7 @@ use crate::committer::{CommitError, Committer};
 use crate::config::{Config, ConfigError, LimitConfig};
 use crate::indexing::{Followed, Follower, IndexingError};
 use crate::judge::JudgeContext;
-use crate::layout::{Layout, write_durably};
+use crate::layout::{Layout, used_bytes, write_durably};
 use crate::left_out::left_out;
 use crate::prospects::{Found, Prospects};
 use crate::refresher::{KnownRates, Refresher};
@@ -325,7 +325,8 @@ impl Crawl {
         }
         drop(events_in);
         let ended = desk.run(&events_out);
-        if handle.is_lost() {
+        // Whichever notices first, the watch or a write that failed.
+        if handle.is_lost() || (ended.is_err() && !layout.exists()) {
             return Err(CrawlError::Gone(layout.root));
         }
         let (stop, totals) = ended?;
@@ -379,7 +380,7 @@ impl Crawl {
                 cpu_s,
                 cpu_ms_per_page: cpu_s * 1000.0 / (pages.max(1) as f64),
                 peak_rss_bytes,
-                state_bytes: store.disk_bytes()?,
+                state_bytes: used_bytes(&layout.state()),
             },
             cluster: exchange,
             left_out: left_out(&totals),

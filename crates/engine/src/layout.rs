@@ -1,6 +1,7 @@
 //! The files of a crawl directory.
 
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// `DIR`: one crawl.
@@ -106,4 +107,19 @@ fn replace(path: &Path, content: &[u8], durable: bool) -> std::io::Result<()> {
         file.sync_all()?;
     }
     std::fs::rename(&next, path)
+}
+
+/// What a directory takes of the disk: files may be longer than what was written into them.
+pub fn used_bytes(dir: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
+    let mut used = 0;
+    for entry in entries.flatten() {
+        match entry.metadata() {
+            Ok(meta) if meta.is_dir() => used += used_bytes(&entry.path()),
+            Ok(meta) => used += meta.blocks() * 512,
+            // It was merged away meanwhile.
+            Err(_) => {}
+        }
+    }
+    used
 }

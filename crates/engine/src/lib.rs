@@ -30,11 +30,12 @@
 //! | [`left_out`] | what was left out, told apart by whose will that was |
 //! | [`seeds`] | what became of the seeds |
 //! | [`totals`], [`report`] | what a crawl did, in figures |
-//! | [`reader`] | a crawl directory, read |
+//! | [`reader`], [`borrowed`] | a crawl directory, read, also where nothing may be written |
 //! | [`why`] | what happened to one URL, and why |
 
 mod all_links;
 pub mod bookkeeper;
+pub mod borrowed;
 pub mod clock;
 pub mod cluster;
 pub mod committer;

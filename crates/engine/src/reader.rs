@@ -12,6 +12,7 @@ use lycosa_frontier::{Course, Store, StoreError};
 use lycosa_types::{CanonUrl, PastVisit, UrlError, UrlId, UrlRecord, VisitFacts};
 
 use crate::bookkeeper::{MARK_CLEAN, MARK_TOTALS};
+use crate::borrowed::{Borrowed, Refusal};
 use crate::cluster::aside::record_of;
 use crate::cluster::unplaced::visited_id;
 use crate::config::{Config, ConfigError};
@@ -33,6 +34,10 @@ pub enum ReaderError {
          `lycosa status {0}` works while it runs"
     )]
     Running(PathBuf),
+    #[error(
+        "the directory cannot be written into, and making a place to read it from failed at {path}: {source}; set TMPDIR to a directory with room"
+    )]
+    Borrowed { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
@@ -119,6 +124,8 @@ pub struct CrawlReader {
     pub store: Arc<Store>,
     /// Keeps the last segment open between two pages.
     spans: RefCell<SpanReader>,
+    /// Goes when the store is closed.
+    _borrowed: Option<Borrowed>,
 }
 
 impl CrawlReader {
@@ -126,19 +133,32 @@ impl CrawlReader {
         if !layout.exists() || !layout.config().exists() {
             return Err(ReaderError::NoCrawl(layout.root));
         }
-        let config = Config::load(&layout.config())?;
+        // What was crawled can be read without them.
+        let config = Config::load(&layout.config()).unwrap_or_else(|error| {
+            tracing::warn!("{error}; the default settings are used, by which a URL may not be found");
+            Config::default()
+        });
+        let borrowed = match Borrowed::of_crawl(&layout) {
+            Ok(borrowed) => borrowed,
+            Err(Refusal::InUse) => return Err(ReaderError::Running(layout.root)),
+            Err(Refusal::Io(path, source)) => return Err(ReaderError::Borrowed { path, source }),
+        };
+        let (borrowed, layout) = match borrowed {
+            Some((borrowed, own)) => (Some(borrowed), own),
+            None => (None, layout),
+        };
         let store = match Store::open(&layout.state(), config.store_bytes()) {
             Ok(store) => Arc::new(store),
             Err(StoreError::InUse(_)) => return Err(ReaderError::Running(layout.root)),
             Err(error) => return Err(error.into()),
         };
-        Ok(Self::of_running(layout, config, store))
+        Ok(Self { _borrowed: borrowed, ..Self::of_running(layout, config, store) })
     }
 
     /// Reads beside a crawl of this process, whose store it shares.
     pub fn of_running(layout: Layout, config: Config, store: Arc<Store>) -> Self {
         let spans = RefCell::new(SpanReader::new(&layout.archive(), ReadLimits::default()));
-        Self { layout, config, store, spans }
+        Self { layout, config, store, spans, _borrowed: None }
     }
 
     /// What the crawl did so far.

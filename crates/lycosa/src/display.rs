@@ -6,11 +6,14 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lycosa_engine::Progress;
 
-use crate::figures::{byte_rate, count, duration, plural, rate};
+use crate::figures::{byte_rate, clip, count, duration, plural, rate};
+use crate::foreign::{Kind, clean};
 use crate::output::tell;
 
 /// How often a line is written where nobody can see a live display.
 const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Columns in front of a live line, with one to spare behind it.
+const MARGIN: usize = 3;
 /// Kinds of errors named on the live display.
 const SHOWN_ERRORS: usize = 3;
 
@@ -60,7 +63,10 @@ impl Display {
                 }
             }
             Self::Live { lines, .. } => {
-                let texts = [speed(progress), queue(progress), ends(progress), progress.current.clone()];
+                let width = usize::from(console::Term::stderr().size().1).saturating_sub(MARGIN);
+                let current = clean(&progress.current, Kind::Text);
+                let texts = [speed(progress), queue(progress), ends(progress), current];
+                let texts = texts.map(|text| fit(&text, width));
                 for (line, text) in lines.iter().zip(texts) {
                     line.set_message(text);
                     line.tick();
@@ -81,15 +87,31 @@ impl Display {
     }
 }
 
+/// As many parts of a line as fit: a figure cut off in the middle says something else.
+fn fit(line: &str, width: usize) -> String {
+    let mut out = String::new();
+    for part in line.split("  ") {
+        let length = out.chars().count() + 2 * usize::from(!out.is_empty()) + part.chars().count();
+        if length > width && !out.is_empty() {
+            break;
+        }
+        if !out.is_empty() {
+            out.push_str("  ");
+        }
+        out.push_str(part);
+    }
+    clip(&out, width)
+}
+
 /// Pages and rates.
 pub fn speed(progress: &Progress) -> String {
     format!(
-        "{}  {}  {}  {}{}",
+        "{}{}  {}  {}  {}",
+        if progress.stopping { "stopping  " } else { "" },
         plural(progress.totals.pages, "page", "pages"),
         rate(progress.pages_per_s),
-        byte_rate(progress.bytes_per_s),
         duration(progress.totals.seconds),
-        if progress.stopping { "  stopping" } else { "" },
+        byte_rate(progress.bytes_per_s),
     )
 }
 
@@ -97,10 +119,10 @@ pub fn speed(progress: &Progress) -> String {
 pub fn queue(progress: &Progress) -> String {
     let known = count(progress.known);
     format!(
-        "queue {}  under way {}  hosts {}  known {known}",
+        "queue {}  hosts {}  under way {}  known {known}",
         count(progress.waiting),
-        count(progress.leased),
-        count(progress.hosts)
+        count(progress.hosts),
+        count(progress.leased)
     )
 }
 
@@ -130,4 +152,22 @@ pub fn ends(progress: &Progress) -> String {
         out.push_str(&format!("  retries {}", count(totals.retries)));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What matters most stands in 40 columns, and no figure is cut.
+    #[test]
+    fn progress_can_be_read_in_40_columns() {
+        let mut progress =
+            Progress { pages_per_s: 1234.0, bytes_per_s: 5e7, waiting: 1_234_567, ..Progress::default() };
+        (progress.totals.pages, progress.totals.seconds, progress.hosts) = (12_345_678, 3723.0, 4321);
+        progress.stopping = true;
+        assert_eq!(fit(&speed(&progress), 37), "stopping  12,345,678 pages  1,234/s");
+        assert_eq!(fit(&queue(&progress), 37), "queue 1,234,567  hosts 4,321");
+        assert!(fit(&ends(&progress), 37).starts_with("duplicates 0"));
+        assert_eq!(fit(&"x".repeat(100), 37).chars().count(), 37);
+    }
 }

@@ -5,9 +5,11 @@
 //! | [`command`] | one module per command |
 //! | [`display`], [`watch`], [`signals`] | a running crawl: seen, followed from outside, stopped |
 //! | [`document`], [`known_url`] | a page, a URL as data |
+//! | [`index_place`] | the full-text index, opened |
 //! | [`link_graph`], [`plot`] | links and ranks of a crawl; line plots |
 //! | [`download`], [`lines`] | what the tools read: a page, lines of URLs |
 //! | [`nats`] | the way to a cluster |
+//! | [`invocation`] | how the program is called again |
 //! | [`foreign`], [`log`] | what pages and servers wrote, made harmless; the log |
 //! | [`summary`], [`table`], [`figures`] | what was done, for people |
 //! | [`advice`] | what to do about what failed |
@@ -23,6 +25,8 @@ mod download;
 mod exit;
 mod figures;
 mod foreign;
+mod index_place;
+mod invocation;
 mod known_url;
 mod lines;
 mod link_graph;
@@ -149,10 +153,25 @@ fn main() -> std::process::ExitCode {
         Ok(exit) => exit.into(),
         Err(error) if output::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            tell!("lycosa: {error:#}");
+            tell!("lycosa: {}", message(&error));
             if usage::is_wrong_usage(&error) { Exit::Usage } else { Exit::Failed }.into()
         }
     }
+}
+
+/// What went wrong and why, each said once: a cause may stand in the words around it already.
+fn message(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(|cause| cause.to_string()) {
+        let cause = cause.trim();
+        if text.is_empty() {
+            text.push_str(cause);
+        } else if !text.contains(cause) {
+            text.push_str(": ");
+            text.push_str(cause);
+        }
+    }
+    text
 }
 
 /// Help and version, or what is wrong with the command line; what was typed may hold anything.
@@ -164,4 +183,24 @@ fn explain(error: &clap::Error) -> std::process::ExitCode {
         output::note(format_args!("{plain}"));
     }
     if error.use_stderr() { Exit::Usage } else { Exit::Done }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    #[test]
+    fn nothing_is_said_twice() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("reading x: {source}")]
+        struct Outer {
+            source: std::io::Error,
+        }
+        let inner = std::io::Error::from_raw_os_error(2);
+        let words = inner.to_string();
+        let error = anyhow::Error::from(Outer { source: inner }).context("the page");
+        assert_eq!(super::message(&error), format!("the page: reading x: {words}"));
+        let error = Err::<(), _>(std::io::Error::other("b")).context("a").unwrap_err();
+        assert_eq!(super::message(&error), "a: b");
+    }
 }

@@ -6,6 +6,7 @@ use lycosa_engine::{Layout, LeftOut, Report, Totals};
 use lycosa_types::Origin;
 
 use crate::figures::{byte_rate, bytes, count, duration, instant, plural, rate};
+use crate::invocation::{program, word};
 use crate::table::{Table, figures};
 
 /// The whole report.
@@ -58,7 +59,7 @@ pub fn text(report: &Report) -> String {
     );
     table.row(
         "links",
-        format!("{} met on pages, {} URLs accepted", count(totals.links), count(totals.accepted)),
+        format!("{} met on pages, {} accepted", count(totals.links), plural(totals.accepted, "URL", "URLs")),
     );
     if totals.on_topic > 0 {
         let rate = totals.on_topic as f64 * 100.0 / totals.pages.max(1) as f64;
@@ -239,19 +240,19 @@ fn nofollow(totals: &Totals) -> String {
 
 /// Commands that make sense after a crawl.
 pub fn next_commands(layout: &Layout, report: &Report) -> String {
-    let dir = layout.root.display();
+    let (lycosa, dir) = (program(), word(&layout.root.to_string_lossy()));
     let mut table = Table::new();
     if report.waiting > 0 {
-        table.row(format!("lycosa crawl -d {dir}"), "go on where it stopped");
+        table.row(format!("{lycosa} crawl -d {dir}"), "go on where it stopped");
     }
     table
-        .row(format!("lycosa why URL -d {dir}"), "what happened to a URL, and why")
-        .row(format!("lycosa cat URL -d {dir}"), "a page as it was archived")
-        .row(format!("lycosa index -d {dir}"), "make it searchable, or bring the index up to date")
+        .row(format!("{lycosa} why URL -d {dir}"), "what happened to a URL, and why")
+        .row(format!("{lycosa} cat URL -d {dir}"), "a page as it was archived")
+        .row(format!("{lycosa} index -d {dir}"), "make it searchable, or bring the index up to date")
         .row(
-            format!("lycosa export -d {dir} --format jsonl"),
+            format!("{lycosa} export -d {dir} --format jsonl"),
             "titles, texts and links (also wacz, warc, urls)",
         )
-        .row(format!("lycosa report {dir}"), "these figures again");
+        .row(format!("{lycosa} report {dir}"), "these figures again");
     format!("next\n{}", table.text(2))
 }

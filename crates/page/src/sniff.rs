@@ -91,18 +91,25 @@ fn unstated(head: &[u8]) -> ContentKind {
 }
 
 fn signature(head: &[u8]) -> Option<ContentKind> {
-    const IMAGES: [&[u8]; 7] =
-        [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM\0", b"II*\0", b"\0\0\x01\0"];
+    const IMAGES: [&[u8]; 6] =
+        [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"\0\0\x01\0"];
     const OTHERS: [&[u8]; 6] =
         [b"PK\x03\x04", b"\x1f\x8b\x08", b"Rar!\x1a\x07", b"7z\xbc\xaf\x27\x1c", b"OggS\0", b"ID3\x03"];
     if head.starts_with(b"%PDF-") {
         return Some(ContentKind::Pdf);
     }
     let webp = head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP");
-    if webp || IMAGES.iter().any(|s| head.starts_with(s)) {
+    if webp || is_bitmap(head) || IMAGES.iter().any(|s| head.starts_with(s)) {
         return Some(ContentKind::Image);
     }
     OTHERS.iter().any(|s| head.starts_with(s)).then_some(ContentKind::Other)
+}
+
+/// A Windows bitmap: its letters alone begin many a text, so the length of its inner header must fit, too.
+fn is_bitmap(head: &[u8]) -> bool {
+    const HEADER_BYTES: [u8; 7] = [12, 40, 52, 56, 64, 108, 124];
+    head.starts_with(b"BM")
+        && matches!(head.get(14..18), Some([length, 0, 0, 0]) if HEADER_BYTES.contains(length))
 }
 
 fn markup(head: &[u8]) -> Option<ContentKind> {
@@ -209,6 +216,8 @@ mod tests {
             (Some("text/plain"), b"\0\x01", ContentKind::Other),
             (Some("image/svg+xml"), b"<svg>", ContentKind::Image),
             (Some("application/zip"), b"x", ContentKind::Other),
+            (None, b"BM\x36\x10\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x08\0\0\0", ContentKind::Image),
+            (None, b"BM is a word, and BMW is a car that people write about", ContentKind::Text),
             (None, b"  <!-- c --> <!DOCTYPE HTML>", ContentKind::Html),
             (None, b"<pre>", ContentKind::Text),
             (None, b"<p>x", ContentKind::Html),

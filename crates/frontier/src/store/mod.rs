@@ -8,6 +8,7 @@ mod batch;
 mod bundle;
 mod codec;
 mod collect;
+mod failure;
 mod heap;
 mod keys;
 mod left_out;
@@ -60,8 +61,8 @@ const FORMAT_BEFORE: u32 = 4;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("the state store failed: {0}")]
-    Engine(#[from] fjall::Error),
+    #[error("{}", failure::told(.0))]
+    Engine(fjall::Error),
     #[error(
         "the state in {0} is in use by another lycosa process; stop that one first, or use another --data directory"
     )]
@@ -78,6 +79,12 @@ pub enum StoreError {
         "an earlier write failed, so nothing more is written; free space or repair the disk and run again"
     )]
     Poisoned,
+}
+
+impl From<fjall::Error> for StoreError {
+    fn from(error: fjall::Error) -> Self {
+        Self::Engine(error)
+    }
 }
 
 /// The long values, below the state's directory.

@@ -17,7 +17,7 @@ use super::{seeds, settings::SettingArgs, submit};
 use crate::display::Loudness;
 use crate::exit::Exit;
 use crate::nats::NatsArgs;
-use crate::output::{stdout, tell};
+use crate::output::{is_closed_pipe, stdout, tell};
 use crate::usage::{OrUsage, wrong};
 use crate::watch::Watch;
 use crate::{advice, signals, summary};
@@ -91,6 +91,23 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
     // The process ends with the crawl: the system takes its memory back, sooner than the state could be taken apart.
     std::mem::forget(crawl.store());
     let end = run_watched(crawl, layout.clone(), loudness)?;
+    match write_end(&args, &layout, &end, &mut out) {
+        // The crawl has ended all the same, and how it ended is told by the exit code.
+        Err(error) if is_closed_pipe(&error) => {}
+        other => other?,
+    }
+    if end.report.seeds.all_failed() {
+        tell!("lycosa: {}", advice::of_seeds(&end.report.seeds).trim_end());
+        return Ok(Exit::Failed);
+    }
+    if end.index.is_some_and(|index| index.failure.is_some()) {
+        return Ok(Exit::Failed);
+    }
+    Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
+}
+
+/// What was done, for people or programs.
+fn write_end(args: &CrawlArgs, layout: &Layout, end: &CrawlEnd, out: &mut dyn Write) -> Result<()> {
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&end.report)?)?;
     } else if !args.quiet {
@@ -101,17 +118,9 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
         if let Some(index) = &end.index {
             writeln!(out, "{}", summary::indexed(index))?;
         }
-        write!(out, "{}", summary::next_commands(&layout, &end.report))?;
+        write!(out, "{}", summary::next_commands(layout, &end.report))?;
     }
-    out.flush()?;
-    if end.report.seeds.all_failed() {
-        tell!("lycosa: {}", advice::of_seeds(&end.report.seeds).trim_end());
-        return Ok(Exit::Failed);
-    }
-    if end.index.is_some_and(|index| index.failure.is_some()) {
-        return Ok(Exit::Failed);
-    }
-    Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
+    Ok(out.flush()?)
 }
 
 /// Refuses a directory with files that no crawl made: they would lie among those of the crawl.

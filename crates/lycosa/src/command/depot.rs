@@ -11,6 +11,7 @@ use lycosa_cluster::depot::{Depot, Door, DoorOptions, Shelf};
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::figures::{self, plural};
 use crate::output::{stdout, tell};
 use crate::signals::Asked;
 
@@ -83,7 +84,13 @@ pub fn run(args: DepotArgs) -> Result<Exit> {
         if args.json {
             writeln!(out, "{}", json!({ "segments": segments, "bytes": bytes, "refused": refused }))?;
         } else {
-            writeln!(out, "{segments} segments with {bytes} bytes taken in, {refused} requests refused")?;
+            writeln!(
+                out,
+                "{} with {} taken in, {} refused",
+                plural(segments, "segment", "segments"),
+                figures::bytes(bytes),
+                plural(refused, "request", "requests")
+            )?;
         }
         out.flush()?;
         Ok(Exit::Stopped)

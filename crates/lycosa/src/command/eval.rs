@@ -8,9 +8,10 @@ use clap::Args;
 use lycosa_search::evaluation::{
     DEPTH, Figures, GAIN_CUT, Judgements, as_words, mean, measure, read_queries,
 };
-use lycosa_search::{SearchIndex, index_dir, parse};
+use lycosa_search::parse;
 
 use crate::exit::Exit;
+use crate::index_place::OpenIndex;
 use crate::output::stdout;
 
 /// More results than this are no ranking any more.
@@ -51,7 +52,7 @@ pub fn run(args: EvalArgs) -> Result<Exit> {
     let read = |path: &Path| std::fs::read_to_string(path).with_context(|| path.display().to_string());
     let queries = read_queries(&read(&args.queries)?)?;
     let judgements = Judgements::read(&read(&args.qrels)?)?;
-    let index = SearchIndex::open(&index_dir(&args.data))?;
+    let index = OpenIndex::of(&args.data)?;
     let mut rows: Vec<(String, Figures)> = Vec::new();
     for (number, text) in &queries {
         let text = if args.operators { text.clone() } else { as_words(text) };

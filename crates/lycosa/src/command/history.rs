@@ -22,6 +22,9 @@ Examples:
 /// Characters of a line that are shown.
 const LINE_WIDTH: usize = 80;
 
+/// With fewer visits an estimate tells of other pages more than of this one, and is not claimed.
+const FEW_VISITS: usize = 5;
+
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct HistoryArgs {
@@ -105,7 +108,9 @@ pub fn run(args: HistoryArgs) -> Result<Exit> {
 
 fn write_text(answer: &Answer<'_>, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "{}", answer.url)?;
-    if let Some(per_day) = answer.changes_per_day.filter(|per_day| *per_day > 0.0) {
+    if (1..FEW_VISITS).contains(&answer.visits.len()) {
+        writeln!(out, "  too few visits to tell how often it changes")?;
+    } else if let Some(per_day) = answer.changes_per_day.filter(|per_day| *per_day > 0.0) {
         writeln!(out, "  changes about once in {}", duration(86_400.0 / per_day))?;
     }
     if let Some(due) = &answer.due {

@@ -27,6 +27,9 @@ const SHOWN_LINKS: usize = 15;
 const SHOWN_TAGS: usize = 12;
 const SHOWN_TEXT: usize = 400;
 const LINE_WIDTH: usize = 100;
+/// For those who meet the words for the first time.
+const MEANINGS: &str = "  (structure I has the first and last letters of all tags in order, II the number of elements on each level; text I and
+  II are numbers made of the letters; minutiae are hashes of the text by which pages that read nearly the same are found)";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -174,6 +177,9 @@ fn write_short(inspection: &Inspection<'_>, out: &mut dyn Write) -> Result<()> {
     table.row_if_any("truncated", document.truncated.join(", "));
     writeln!(out, "{}\n{}", inspection.source, table.text(2).trim_end())?;
     writeln!(out, "judged\n{}", inspection.judgement.table().text(2).trim_end())?;
+    if inspection.judgement.picture.is_none() {
+        writeln!(out, "{MEANINGS}")?;
+    }
     if !document.headings.is_empty() {
         writeln!(out, "{}", plural(document.headings.len() as u64, "heading", "headings"))?;
         for heading in document.headings.iter().take(SHOWN_HEADINGS) {

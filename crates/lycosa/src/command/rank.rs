@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::place::DEFAULT_DIR;
 use crate::exit::Exit;
-use crate::figures::{clip, count};
+use crate::figures::{clip, count, plural};
 use crate::foreign::quoted;
 use crate::link_graph::LinkGraph;
 use crate::output::stdout;
@@ -165,11 +165,11 @@ fn best(graph: &LinkGraph, ranks: &Ranks, count: usize) -> Result<Vec<Ranked>> {
 fn text(answer: &Answer) -> String {
     let links = if answer.weighted { "links by visibility, position and distance" } else { "plain links" };
     let mut out = format!(
-        "{} URLs, {} links; {links}, damping {}, {} rounds\n    rank  links to it\n",
-        count(u64::from(answer.urls)),
-        count(answer.links),
+        "{}, {}; {links}, damping {}, {}\n    rank  links to it\n",
+        plural(u64::from(answer.urls), "URL", "URLs"),
+        plural(answer.links, "link", "links"),
         answer.damping,
-        answer.rounds
+        plural(u64::from(answer.rounds), "round", "rounds")
     );
     for page in &answer.top {
         let linked = count(u64::from(page.in_links));

@@ -68,5 +68,10 @@ pub fn read(layout: &Layout) -> Result<Option<Report>> {
         Err(error) => return Err(error).with_context(|| path.display().to_string()),
     };
     let report = serde_json::from_slice(&text);
-    report.map(Some).with_context(|| format!("{} is not a report of this version", path.display()))
+    report.map(Some).with_context(|| {
+        format!(
+            "{} is not a report of this version; the next run of the crawl writes it anew",
+            path.display()
+        )
+    })
 }

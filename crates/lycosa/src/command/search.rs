@@ -10,14 +10,13 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use lycosa_search::evaluate::Explanation;
 use lycosa_search::searcher::MAX_LIMIT;
-use lycosa_search::{
-    Answer, FacetCount, Found, QueryError, Request, SearchError, SearchIndex, Sort, index_dir,
-};
+use lycosa_search::{Answer, FacetCount, Found, QueryError, Request, SearchError, SearchIndex, Sort};
 
 use super::settings::parse_time;
 use crate::exit::Exit;
 use crate::figures::{clip, count, instant, plural};
 use crate::foreign::{BOLD, Kind, PLAIN};
+use crate::index_place::OpenIndex;
 use crate::nats::NatsArgs;
 use crate::output::{stdout_of, tell};
 use crate::usage::wrong;
@@ -108,7 +107,8 @@ pub fn run(args: SearchArgs) -> Result<Exit> {
     }
     let query = args.query.join(" ");
     if args.suggest {
-        return suggest(&SearchIndex::open(&index_dir(&args.data))?, &query, &args);
+        let index = OpenIndex::of(&args.data)?;
+        return suggest(&index, &query, &args);
     }
     let request = Request {
         query: query.clone(),
@@ -141,7 +141,7 @@ pub fn run(args: SearchArgs) -> Result<Exit> {
         out.flush()?;
         return Ok(Exit::Done);
     }
-    let index = SearchIndex::open(&index_dir(&args.data))?;
+    let index = OpenIndex::of(&args.data)?;
     let began = Instant::now();
     let answer = match index.search(&request, || began.elapsed()) {
         Err(SearchError::Query(error)) => return Err(pointed(error, &query)),

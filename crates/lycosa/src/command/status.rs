@@ -15,7 +15,7 @@ use super::report;
 use crate::exit::Exit;
 use crate::figures::{count, instant, plural};
 use crate::nats::NatsArgs;
-use crate::output::stdout;
+use crate::output::{stdout, tell};
 use crate::{display, summary};
 
 /// A crawl writes its progress every second; what is older than this was left by one that died.
@@ -85,7 +85,11 @@ fn look(layout: &Layout, now: UnixMs) -> Result<Status> {
     }
     let left: Option<Progress> =
         std::fs::read(layout.progress()).ok().and_then(|text| serde_json::from_slice(&text).ok());
-    let report = report::read(layout)?;
+    // The state knows more: a report that cannot be read stops nothing.
+    let report = report::read(layout).unwrap_or_else(|error| {
+        tell!("warning: {error:#}");
+        None
+    });
     let running = |progress: Progress, report| Status {
         state: "running",
         totals: progress.totals.clone(),

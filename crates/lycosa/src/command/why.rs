@@ -174,8 +174,10 @@ pub fn text(why: &Why) -> String {
         if let Some(facts) = &record.visit {
             table.row_if_any("title", facts.title.as_str());
             table.row_if_any("type", facts.content_type.as_str());
-            table
-                .row("size", format!("{}, {} links", bytes(facts.body_bytes), count(u64::from(facts.links))));
+            table.row(
+                "size",
+                format!("{}, {}", bytes(facts.body_bytes), plural(u64::from(facts.links), "link", "links")),
+            );
             table.row_if_any("digest", facts.digest.map(|digest| digest.to_string()).unwrap_or_default());
             if let Some(span) = facts.archived {
                 let place =

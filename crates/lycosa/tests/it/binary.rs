@@ -4,6 +4,8 @@ use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
 use serde_json::Value;
 
 /// No run of these tests takes longer, unless something hangs.
@@ -60,6 +62,11 @@ pub fn lycosa_reading(args: &[&str], input: &[u8]) -> Run {
     // A program that does not read all of it closes the pipe: no matter.
     let _ = child.stdin.take().unwrap().write_all(input);
     finish(child)
+}
+
+/// Sends a signal to a program.
+pub fn send(child: &Child, signal: Signal) {
+    nix::sys::signal::kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
 }
 
 pub fn finish(mut child: Child) -> Run {

@@ -1,13 +1,15 @@
 //! Several processes and a real NATS server: nodes that share, die, and are stopped for a while.
 
 use std::collections::BTreeSet;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use lycosa_simweb::{TruthOptions, WorldConfig};
 use lycosa_testkit::Server;
 
-use crate::binary::{command, finish, lycosa};
+use nix::sys::signal::Signal;
+
+use crate::binary::{command, finish, lycosa, send};
 use crate::site::Site;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -84,11 +86,6 @@ impl Cluster {
     }
 }
 
-fn signal(child: &Child, signal: &str) {
-    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-}
-
 #[test]
 fn two_machines_share_a_crawl() {
     let cluster = Cluster::start(WorldConfig::clean(51, 20, 400));
@@ -142,9 +139,9 @@ fn a_machine_that_sleeps_comes_back() {
     let cluster = Cluster::start(WorldConfig::clean(53, 20, 800));
     let (a, b) = (cluster.crawl("a", "80ms"), cluster.node("b"));
     cluster.wait_for_requests(100);
-    signal(&b, "-STOP");
+    send(&b, Signal::SIGSTOP);
     std::thread::sleep(Duration::from_secs(9));
-    signal(&b, "-CONT");
+    send(&b, Signal::SIGCONT);
     finish(a).expect_code(0);
     finish(b).expect_code(0);
     assert_eq!(cluster.fetched(&["a", "b"]), cluster.expected());
@@ -158,7 +155,7 @@ fn a_machine_that_is_asked_to_stop_hands_over() {
     let cluster = Cluster::start(WorldConfig::clean(54, 20, 600));
     let (a, b) = (cluster.crawl("a", "50ms"), cluster.node("b"));
     cluster.wait_for_requests(150);
-    signal(&b, "-INT");
+    send(&b, Signal::SIGINT);
     finish(b).expect_code(3);
     finish(a).expect_code(0);
     assert_eq!(cluster.fetched(&["a"]), cluster.expected());

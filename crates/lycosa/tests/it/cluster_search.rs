@@ -1,14 +1,16 @@
 //! Nodes of a cluster that keep an index each and are searched as one: several processes and a real NATS server.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Child, Command};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use lycosa_simweb::{Lang, Lexicon, WorldConfig};
 use lycosa_testkit::Server;
 use serde_json::Value;
 
-use crate::binary::{Run, command, finish, lycosa};
+use nix::sys::signal::Signal;
+
+use crate::binary::{Run, command, finish, lycosa, send};
 use crate::search::indexed;
 use crate::site::Site;
 
@@ -26,14 +28,13 @@ struct Cluster {
 struct Node(Option<Child>);
 
 impl Node {
-    fn signal(&self, signal: &str) {
-        let id = self.0.as_ref().unwrap().id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    fn signal(&self, signal: Signal) {
+        send(self.0.as_ref().unwrap(), signal);
     }
 
     /// Asks it to stop, and waits for that.
     fn stop(mut self) -> Run {
-        self.signal("-INT");
+        self.signal(Signal::SIGINT);
         finish(self.0.take().unwrap())
     }
 }
@@ -183,14 +184,14 @@ fn a_cluster_is_searched_like_one_index() {
 
     // A node that is stopped is named, and the others' pages are told.
     cluster.wait_for_the_end(&["a", "b"]);
-    b.signal("-STOP");
+    b.signal(Signal::SIGSTOP);
     let some = cluster.ask(ALL, &["--timeout", "1500ms"]);
     assert_eq!((names(&some["answered"]), &some["silent"][0]["node"]), (vec!["a"], &Value::from("b")));
     assert_eq!(some["silent"][0]["why"], "no answer in time");
     assert_eq!(urls(&some), parts[0]);
     let text = cluster.search(one, &["--timeout", "1500ms"]).expect_code(0).out;
     assert!(text.contains("1 node answered") && text.contains("  b: no answer in time"), "{text}");
-    b.signal("-CONT");
+    b.signal(Signal::SIGCONT);
     assert_eq!(cluster.ask(ALL, &[])["total"], all["total"]);
 
     // One that is gone is named, too; its directory can be served by itself.

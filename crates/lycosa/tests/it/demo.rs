@@ -27,6 +27,15 @@ fn a_demo_shows_what_it_found_and_leaves_a_crawl() {
     for part in ["most linked pages", "why, for one URL of each kind", "try next", "lycosa export"] {
         assert!(run.out.contains(part), "{part} is missing in\n{}", run.out);
     }
+    // What is printed can be copied into a shell, wherever the program lies.
+    let hints: Vec<&str> = run.out.split("try next\n").nth(1).unwrap().lines().collect();
+    assert!(hints.len() >= 8, "{hints:?}");
+    for hint in hints {
+        let command = hint.trim().split("  ").next().unwrap();
+        let mut shell = std::process::Command::new("sh");
+        let ran = shell.args(["-c", command]).current_dir(dir.path()).output().unwrap();
+        assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
     assert_eq!(lycosa(&["report", data, "--json"]).json()["totals"]["runs"], 1);
     assert!(dir.path().join("demo/notes.txt").exists());
 }

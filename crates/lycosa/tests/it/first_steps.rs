@@ -33,7 +33,7 @@ fn seeds_that_all_failed_are_named_with_advice_and_the_code_is_one() {
         ("robots", site.url("/private/"), &open, &["robots.txt forbids it in line 2", "--ignore-robots"]),
         ("refused", refused_url, &open, &["connect-refused", "check the port"]),
         ("tls", tls_url, &open, &["fetch.accept_invalid_certs"]),
-        ("moved", site.url("/moved"), &open, &["http://other.example/", "--scope"]),
+        ("moved", site.url("/moved"), &open, &["http://other.example/", "dns-no-address", "--resolve"]),
     ] {
         let data = dir.path().join(name);
         let data = data.to_str().unwrap();

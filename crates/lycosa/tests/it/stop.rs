@@ -1,11 +1,12 @@
 //! Limits and signals: everything is saved, and the next run goes on.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use lycosa_simweb::WorldConfig;
 
-use crate::binary::{command, finish, lycosa};
+use nix::sys::signal::Signal;
+
+use crate::binary::{command, finish, lycosa, send};
 use crate::site::Site;
 
 fn pages(data: &str) -> u64 {
@@ -48,8 +49,7 @@ fn an_interrupt_saves_and_the_crawl_goes_on() {
     };
     let why = lycosa(&["why", &site.seed(), "-d", &data]).expect_code(1);
     assert!(why.err.contains("a crawl is running") && why.err.contains("lycosa status"), "{}", why.err);
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    send(&child, Signal::SIGINT);
     let run = finish(child).expect_code(3);
     assert!(run.err.contains("stopping: saving"), "{}", run.err);
     assert!(run.out.contains("stopped as asked; everything is saved"), "{}", run.out);

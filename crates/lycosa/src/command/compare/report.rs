@@ -117,7 +117,8 @@ impl<'a> Report<'a> {
             table.row("noise", format!("{lines}: {}", named.join("; ")));
         }
         let scores = &self.scores;
-        let minutiae = format!("{} and {} minutiae", self.old_minutiae, self.new_minutiae);
+        let minutiae =
+            format!("of {} and {} minutiae, hashes of the texts", self.old_minutiae, self.new_minutiae);
         table.row("resemblance", format!("{:.3} ({minutiae})", scores.resemblance));
         table.row(
             "containment",

@@ -11,10 +11,10 @@ use serde::Serialize;
 use crate::command::why::Answer;
 use crate::figures::{clip, count};
 use crate::foreign::quoted;
+use crate::invocation::{program, word};
 use crate::table::{Table, figures};
 
 const MOST_LINKED: usize = 5;
-const LINE_WIDTH: usize = 90;
 
 #[derive(Debug)]
 pub struct Findings {
@@ -132,21 +132,23 @@ pub fn text(findings: &Findings, layout: &Layout) -> String {
 }
 
 fn next(findings: &Findings, layout: &Layout) -> Table {
-    let dir = layout.root.display();
+    let (lycosa, dir) = (program(), word(&layout.root.to_string_lossy()));
     let page = findings.most_linked.first().map_or("URL", |page| page.url.as_str());
-    let odd = findings.answers.first().map_or(page, |answer| answer.why.url.as_str());
+    let odd = word(findings.answers.first().map_or(page, |answer| answer.why.url.as_str()));
+    let page = word(page);
     let mut table = Table::new();
     for (command, meaning) in [
-        (format!("lycosa why {odd} -d {dir}"), "the whole story of a URL"),
-        (format!("lycosa cat {page} -d {dir}"), "a page as it was archived"),
-        (format!("lycosa cat {page} -d {dir} | lycosa inspect - --base {page}"), "what is read from it"),
-        (format!("lycosa index -d {dir}"), "make it searchable, then"),
-        (format!("lycosa search 'river lantern' -d {dir}"), "search it (docs/query.md says how)"),
-        (format!("lycosa export -d {dir} --format jsonl | head -1"), "titles, texts and links as data"),
-        (format!("lycosa export -d {dir} --format wacz"), "one file for replay tools"),
-        (format!("lycosa report {dir} --json"), "the figures as data"),
+        (format!("{lycosa} why {odd} -d {dir}"), "the whole story of a URL"),
+        (format!("{lycosa} cat {page} -d {dir}"), "a page as it was archived"),
+        (format!("{lycosa} cat {page} -d {dir} | {lycosa} inspect - --base {page}"), "what is read from it"),
+        (format!("{lycosa} index -d {dir}"), "make it searchable, then"),
+        (format!("{lycosa} search 'river lantern' -d {dir}"), "search it (docs/query.md says how)"),
+        (format!("{lycosa} export -d {dir} --format jsonl | head -1"), "titles, texts and links as data"),
+        (format!("{lycosa} export -d {dir} --format wacz"), "one file for replay tools"),
+        (format!("{lycosa} report {dir} --json"), "the figures as data"),
     ] {
-        table.row(clip(&command, LINE_WIDTH * 2), meaning);
+        // Whole, however long: it is meant to be copied.
+        table.row(command, meaning);
     }
     table
 }

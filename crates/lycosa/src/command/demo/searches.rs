@@ -7,7 +7,7 @@ use lycosa_engine::Layout;
 use lycosa_search::{Request, SearchIndex, index_dir};
 use serde::Serialize;
 
-use crate::figures::{clip, count};
+use crate::figures::{clip, plural};
 use crate::table::Table;
 
 const LINE_WIDTH: usize = 70;
@@ -65,7 +65,7 @@ pub fn text(shown: &[Shown]) -> String {
     let mut table = Table::new();
     for one in shown {
         let milliseconds = one.elapsed_us as f64 / 1000.0;
-        let mut line = format!("{} pages in {milliseconds:.1} ms", count(one.pages));
+        let mut line = format!("{} in {milliseconds:.1} ms", plural(one.pages, "page", "pages"));
         if let Some(better) = &one.did_you_mean {
             line.push_str(&format!("; did you mean: {better}"));
         }
