@@ -73,7 +73,7 @@ fn lycosa_command(binary: &Path, seed: &str, work: &Path) -> Command {
     let mut command = Command::new("timeout");
     command.arg(LIMIT_SECONDS).arg(binary).args(["crawl", seed, "-d"]).arg(work.join("crawl"));
     command.args(["--allow-net", "127.0.0.0/8", "--delay", "0", "--ip-delay", "0", "--per-host", "16"]);
-    command.args(["--pipeline", "4", "--depth", "1000", "--json"]);
+    command.args(["--pipeline", "4", "--depth", "1000", "--no-requisites", "--json"]);
     command
 }
 

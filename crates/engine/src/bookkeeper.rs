@@ -149,6 +149,8 @@ pub struct Bookkeeper {
     batches: SyncSender<Batch>,
     /// Pages on lease.
     leased: HashSet<UrlKey>,
+    /// How many of them are requisites of pages.
+    leased_requisites: usize,
     /// Duplicates whose original is still on its way: they are not committed before it.
     held: HashMap<UrlKey, Vec<PageResult>>,
     ended: Vec<Ended>,
@@ -237,6 +239,7 @@ impl Bookkeeper {
             results: parts.results,
             batches: parts.batches,
             leased: HashSet::default(),
+            leased_requisites: 0,
             held: HashMap::default(),
             ended: Vec::new(),
             left_out: LeftOutNotes::default(),
@@ -348,7 +351,9 @@ impl Bookkeeper {
         if self.stop.load(Ordering::Relaxed) {
             return Some(Stop::Asked);
         }
-        if over(self.limits.max_pages, self.totals.pages + self.totals.revisits - self.pages_before) {
+        if over(self.limits.max_pages, self.totals.pages + self.totals.revisits - self.pages_before)
+            && !self.awaits_requisites()
+        {
             return Some(Stop::MaxPages);
         }
         if over(self.limits.max_bytes, self.totals.received_bytes - self.received_before) {

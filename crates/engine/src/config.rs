@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use lycosa_fetch::{Cidr, FetchOptions, NetGuard, Overrides, PoolLimits, SharedOptions, UserAgent};
 use lycosa_frontier::trap::TrapRules;
 use lycosa_frontier::{FrontierOptions, Order, Politeness, Revisits, ScopeKind, ScopeOptions};
-use lycosa_types::CanonRules;
+use lycosa_types::{CanonRules, requisite};
 use nix::sys::resource::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
@@ -164,6 +164,7 @@ pub enum ArchiveCompression {
 #[serde(deny_unknown_fields, default)]
 pub struct ArchiveConfig {
     pub enabled: bool,
+    pub requisites: bool,
     pub compression: ArchiveCompression,
     pub segment_bytes: u64,
     pub revisits: bool,
@@ -178,6 +179,7 @@ impl Default for ArchiveConfig {
     fn default() -> Self {
         Self {
             enabled: true,
+            requisites: true,
             compression: ArchiveCompression::Gzip,
             segment_bytes: 1 << 30,
             revisits: true,
@@ -298,6 +300,9 @@ impl Config {
         if !(1..=MOST_PIPELINED).contains(&self.fetch.pipeline) {
             return refuse("fetch.pipeline", "must be between 1 and 16");
         }
+        if self.scope.max_redirects > requisite::MAX_STEPS {
+            return refuse("scope.max_redirects", "must be at most 127");
+        }
         if self.politeness.per_host == 0 {
             return refuse("politeness.per_host", "must be at least 1");
         }
@@ -328,6 +333,11 @@ impl Config {
             problem: error.to_string(),
         })?;
         Ok(())
+    }
+
+    /// Whether what pages need to look as they do is fetched, too.
+    pub fn requisites(&self) -> bool {
+        self.archive.enabled && self.archive.requisites
     }
 
     pub fn scope_options(&self) -> ScopeOptions {

@@ -87,7 +87,9 @@ pub fn place_of(record: &UrlRecord, own: OwnArchive) -> Place<'_> {
             return Place::Nothing;
         }
     }
-    let is_page = |facts: &&VisitFacts| !facts.noindex && is_page(&record.url, &facts.content_type);
+    let is_page = |facts: &&VisitFacts| {
+        !record.requisite && !facts.noindex && is_page(&record.url, &facts.content_type)
+    };
     let page = record.visit.as_ref().filter(is_page);
     match page.and_then(|facts| facts.archived.map(|span| (facts, span))) {
         Some((facts, span)) if own.has(span) => Place::Page(facts, span),

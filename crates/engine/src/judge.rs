@@ -9,6 +9,7 @@ mod facts;
 mod following;
 mod listing;
 mod pictures;
+mod requisites;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -24,7 +25,7 @@ use lycosa_page::{
     Comparison, ContentKind, ContentReader, Extract, HostTemplate, Judger, PictureMark, Scanner, Signal,
     Topic, Verdict, charset, sniff,
 };
-use lycosa_types::{CanonUrl, Digest, Exclusion, Failure, HostKey, Outcome, UrlId, VisitFacts};
+use lycosa_types::{CanonUrl, Digest, Exclusion, Failure, HostKey, Outcome, UrlId, VisitFacts, requisite};
 
 pub use self::again::{Again, Earlier};
 pub use self::encoding::compression;
@@ -84,6 +85,9 @@ impl JudgeContext {
 pub struct Judged {
     pub end: PageEnd,
     pub outlinks: Outlinks,
+    pub requisites: Outlinks,
+    /// It was found as a requisite and is a page.
+    pub is_page: bool,
     pub edges: Option<PageEdges>,
     pub encoded: Option<EncodedVisit>,
     pub counts: LinkCounts,
@@ -117,6 +121,8 @@ impl Judged {
         Self {
             end,
             outlinks: Outlinks::at(entry.depth),
+            requisites: Outlinks::default(),
+            is_page: false,
             edges: None,
             encoded: None,
             counts: LinkCounts::default(),
@@ -349,6 +355,9 @@ impl Judge {
         facts: &mut VisitFacts,
         judged: &mut Judged,
     ) {
+        if requisite::is_marked(entry.redirects) && self.read_requisite(entry, response, judged) {
+            return;
+        }
         self.signed = None;
         self.picture = None;
         let content_type = response.content_type();
@@ -360,6 +369,9 @@ impl Judge {
                 let digest = facts.digest.filter(|_| same_bytes);
                 self.sign(id, &decoded.text, digest, first_visit, facts);
                 self.follow_links(entry, response, facts, judged);
+                if self.context.config.requisites() {
+                    self.page_requisites(&decoded.text, entry, judged);
+                }
                 if let Some(signed) = &self.signed {
                     judged.end.signatures = signed.encode_by(&mut self.record);
                 }

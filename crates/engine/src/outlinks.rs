@@ -17,7 +17,7 @@ pub struct Outlinks {
     ends: Vec<(u32, u8, UrlKey)>,
     /// Links from a seed.
     pub depth: u16,
-    /// Redirects in a row, if these are redirect targets.
+    /// Redirects in a row, if these are redirect targets; marked if they are requisites.
     pub redirects: u8,
     /// A sitemap or feed lists them.
     pub listed: bool,
@@ -89,6 +89,8 @@ struct Link {
     relevance: f32,
 }
 
+/// Sets the keys of requisites apart from those of links.
+const OF_REQUISITES: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C834;
 const RECENT_SLOTS: usize = 1 << 18;
 /// Links that are looked up together.
 const GROUP: usize = 128;
@@ -111,6 +113,11 @@ impl Recent {
         let new = *slot != print;
         *slot = print;
         new
+    }
+
+    /// Whether a requisite is new here; it is remembered apart from links, which obey other rules.
+    pub(crate) fn is_new_requisite(&mut self, key: UrlKey) -> bool {
+        self.is_new(UrlKey(key.0 ^ OF_REQUISITES))
     }
 
     fn forget(&mut self, key: UrlKey) {

@@ -15,6 +15,13 @@ use crate::outlinks::LinkCounts;
 pub struct Totals {
     /// Pages received whole.
     pub pages: u64,
+    /// Requisites of pages that were found, and those received whole with their decoded bytes. They count as pages nowhere.
+    pub requisites_found: u64,
+    pub requisites: u64,
+    pub requisite_bytes: u64,
+    /// First visits to requisites that ended, and ended visits by outcome.
+    pub requisite_visits: u64,
+    pub requisite_outcomes: BTreeMap<String, u64>,
     /// Visits that ended, however they ended.
     pub visits: u64,
     /// Decoded bytes of those pages.
@@ -63,6 +70,11 @@ impl Totals {
         if let Some(status) = outcome.status() {
             *self.statuses.entry(status).or_default() += 1;
         }
+    }
+
+    pub fn count_requisite(&mut self, outcome: &Outcome, revisit: bool) {
+        self.requisite_visits += u64::from(!revisit);
+        bump(&mut self.requisite_outcomes, outcome.word(), 1);
     }
 
     /// Remembers a URL that was left out as an example, if it is the first of its kind.

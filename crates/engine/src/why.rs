@@ -94,6 +94,11 @@ pub fn why(store: &Store, config: &Config, raw: &str) -> Result<Why, WhyError> {
         _ => explain_waiting(store, config, &url, &record)?,
     };
     explain_move(store, config, &url, &mut why)?;
+    if record.requisite {
+        let page = why.found_on.as_deref().unwrap_or("a page");
+        why.because =
+            format!("a requisite of {page} (archive.requisites), no page of its own; {}", why.because);
+    }
     Ok(why)
 }
 

@@ -7,6 +7,7 @@ mod admit;
 mod claims;
 mod dormant;
 mod finish;
+mod held;
 mod lease;
 mod parting;
 mod partitions;
@@ -235,6 +236,7 @@ pub struct Frontier {
     committed_epoch: Option<u64>,
     /// The last lease ended early because enough was dropped: there may be more to do at once.
     cut_short: bool,
+    held: held::Held,
     /// Where waiting URLs stand, for orders under which they move.
     tracked: HashMap<u64, reorder::Standing>,
     /// The rank of entries whose move is not committed yet.
@@ -301,6 +303,7 @@ impl Frontier {
             uncommitted: VecDeque::new(),
             committed_epoch: None,
             cut_short: false,
+            held: held::Held::default(),
             tracked: HashMap::default(),
             moving: HashMap::default(),
             parted: HashMap::default(),

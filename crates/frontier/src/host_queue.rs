@@ -22,7 +22,7 @@ pub struct Entry {
     pub url: CanonUrl,
     pub depth: u16,
     pub tries: u16,
-    /// Redirects followed since the last link.
+    /// Redirects followed since the last link, and whether it is a requisite ([`lycosa_types::requisite`]).
     pub redirects: u8,
     pub found_on: Option<UrlId>,
     pub found_at: UnixMs,
@@ -34,7 +34,11 @@ impl Entry {
     /// What is known about the URL while it waits.
     pub fn into_record(self) -> UrlRecord {
         let record = UrlRecord::queued(self.url.into_string(), self.depth, self.found_on, self.found_at);
-        UrlRecord { tries: self.tries, ..record }
+        UrlRecord {
+            tries: self.tries,
+            requisite: lycosa_types::requisite::is_marked(self.redirects),
+            ..record
+        }
     }
 }
 
@@ -140,6 +144,11 @@ impl HostQueue {
     /// The rank that goes next, as far as memory knows.
     pub fn best(&self) -> Option<Rank> {
         self.head.first_key_value().map(|(rank, _)| *rank)
+    }
+
+    /// The entry that goes next, as far as memory knows.
+    pub fn best_entry(&self) -> Option<&Entry> {
+        self.head.first_key_value().map(|(_, entry)| &**entry)
     }
 
     /// Whether the next entry has to come from disk, and from which rank on.

@@ -219,16 +219,29 @@ impl Scope {
         if depth > self.options.max_depth {
             return Err(Rejection::Depth { depth, limit: self.options.max_depth });
         }
-        if let Some(trap) = self.options.traps.check(url) {
-            return Err(Rejection::Trap(trap));
-        }
+        self.check_trap(url)?;
         if !self.include.is_empty() && !self.include.is_match(url.as_str()) {
             return Err(Rejection::NotIncluded);
         }
-        if let Some(which) = self.exclude.matches(url.as_str()).iter().next() {
-            return Err(Rejection::Excluded { pattern: self.options.exclude[which].clone() });
+        self.check_excluded(url)
+    }
+
+    /// Whether a requisite of a page belongs to the crawl: from any host, unless it is excluded or looks like a trap.
+    pub fn check_requisite(&self, url: &CanonUrl) -> Result<(), Rejection> {
+        self.check_trap(url)?;
+        self.check_excluded(url)
+    }
+
+    fn check_trap(&self, url: &CanonUrl) -> Result<(), Rejection> {
+        self.options.traps.check(url).map_or(Ok(()), |trap| Err(Rejection::Trap(trap)))
+    }
+
+    fn check_excluded(&self, url: &CanonUrl) -> Result<(), Rejection> {
+        let matched = self.exclude.matches(url.as_str()).iter().next();
+        match matched.and_then(|which| self.options.exclude.get(which)) {
+            Some(pattern) => Err(Rejection::Excluded { pattern: pattern.clone() }),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

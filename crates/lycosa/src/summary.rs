@@ -37,6 +37,9 @@ pub fn text(report: &Report) -> String {
             ),
         );
     }
+    if totals.requisites_found > 0 {
+        table.row("requisites", requisites(totals));
+    }
     table.row(
         "cost",
         format!(
@@ -101,6 +104,24 @@ fn moved(report: &Report) -> String {
         out.push('\n');
     }
     out
+}
+
+/// What pages need to look as they do: what was fetched of it, and what was not.
+fn requisites(totals: &Totals) -> String {
+    let mut text = format!(
+        "{} of pages, {}",
+        plural(totals.requisites, "requisite", "requisites"),
+        bytes(totals.requisite_bytes)
+    );
+    let waiting = totals.requisites_found.saturating_sub(totals.requisite_visits);
+    if waiting > 0 {
+        text.push_str(&format!("; {} waiting", count(waiting)));
+    }
+    let others = totals.requisite_outcomes.iter().filter(|(word, _)| *word != "fetched");
+    for (word, number) in others {
+        text.push_str(&format!("; {} {word}", count(*number)));
+    }
+    text
 }
 
 /// What was left out, by whose will, with the option that includes it.

@@ -176,7 +176,7 @@ fn link(rel: &[u8], what: &[u8]) -> Role {
         b"mask-icon",
         b"image_src",
     ];
-    const OTHERS: [&[u8]; 7] = [b"prefetch", b"pingback", b"edituri", b"search", b"profile", b"self", b"hub"];
+    const OTHERS: [&[u8]; 6] = [b"pingback", b"edituri", b"search", b"profile", b"self", b"hub"];
     let is = |name: &[u8]| words(rel).take(64).any(|word| word.eq_ignore_ascii_case(name));
     if is(b"stylesheet") {
         Role::Style
@@ -188,7 +188,10 @@ fn link(rel: &[u8], what: &[u8]) -> Role {
         Role::Script
     } else if is(b"preload") {
         preload(what)
-    } else if is(b"dns-prefetch") || is(b"preconnect") || is(b"prerender") {
+    } else if [b"dns-prefetch".as_slice(), b"preconnect", b"prerender", b"prefetch"]
+        .iter()
+        .any(|name| is(name))
+    {
         Role::Hint
     } else if OTHERS.iter().any(|name| is(name)) {
         Role::Other

@@ -13,6 +13,7 @@
 //! | [`outcome`] | how a visit ended, as a closed set of cases |
 //! | [`history`] | what became of a page from visit to visit |
 //! | [`record`] | what is remembered about a URL |
+//! | [`requisite`] | the mark of a URL that a page needs to look as it does |
 //! | [`time`] | [`UnixMs`], the only clock value that is stored |
 
 pub mod canon;
@@ -24,6 +25,7 @@ pub mod origin;
 pub mod outcome;
 pub mod partition;
 pub mod record;
+pub mod requisite;
 pub mod time;
 
 pub use canon::{CanonRules, CanonUrl, UrlError};

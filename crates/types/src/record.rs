@@ -36,6 +36,9 @@ pub struct UrlRecord {
     pub outcome: Option<Outcome>,
     pub visited_at: Option<UnixMs>,
     pub visit: Option<VisitFacts>,
+    /// It was found as a requisite of a page ([`crate::requisite`]). The first byte of the stored record says so.
+    #[serde(skip)]
+    pub requisite: bool,
 }
 
 /// A page that reads nearly the same.
@@ -84,6 +87,7 @@ impl UrlRecord {
             outcome: None,
             visited_at: None,
             visit: None,
+            requisite: false,
         }
     }
 }

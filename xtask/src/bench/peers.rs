@@ -138,7 +138,7 @@ impl Peer {
                 command.args(["crawl", seed, "-d", "crawl", "--allow-net", "127.0.0.0/8", "--delay", "0"]);
                 // Sixteen requests on each of 64 connections.
                 command.args(["--ip-delay", "0", "--concurrency", "1024", "--per-host", "1024"]);
-                command.args(["--pipeline", "16", "--depth", "1000", "--json"]);
+                command.args(["--pipeline", "16", "--depth", "1000", "--no-requisites", "--json"]);
                 command
             }
             Self::Wget2 => {

@@ -54,7 +54,18 @@ fn turn(arena: &Arena<'_>, peer: Peer, round: usize) -> Result<(Turn, BTreeSet<S
     let web = SyntheticWeb::start(&arena.binaries.simweb, arguments.into_iter().chain([ledger.as_os_str()]))?;
     let mut command = Command::new(&arena.binaries.lycosa);
     command.args(["crawl", &web.seed, "-d", "crawl", "--allow-net", "127.0.0.0/8", "--scope", "any"]);
-    command.args(["--delay", "1", "--ip-delay", "0", "--concurrency", "4096", "--depth", "1000", "--json"]);
+    command.args([
+        "--no-requisites",
+        "--delay",
+        "1",
+        "--ip-delay",
+        "0",
+        "--concurrency",
+        "4096",
+        "--depth",
+        "1000",
+        "--json",
+    ]);
     command.arg("--resolve").arg(&web.resolve).current_dir(&arena.work);
     if peer == Peer::LycosaNoArchive {
         command.arg("--no-archive");

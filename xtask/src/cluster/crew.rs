@@ -48,7 +48,7 @@ impl CrawlOptions {
 /// What one machine alone fetches of a web.
 pub fn alone(programs: &Programs, web: &Web, dir: &Path, options: &CrawlOptions) -> Result<BTreeSet<String>> {
     let mut command = Command::new(&programs.lycosa);
-    command.args(["crawl", &web.seed, "--quiet", "--user-agent", "alone", "-d"]).arg(dir);
+    command.args(["crawl", &web.seed, "--quiet", "--user-agent", "alone", "--no-requisites", "-d"]).arg(dir);
     command.args(options.of_crawl(web)).args(["--concurrency", &options.concurrency.to_string()]);
     program::run(&mut command)?;
     fetched(&programs.lycosa, dir)
@@ -129,7 +129,7 @@ impl Member {
 
     /// Makes the crawl and takes part in it.
     pub fn crawl(&mut self, lycosa: &Path, web: &Web, options: &CrawlOptions) -> Result<()> {
-        let mut args = vec!["crawl".to_owned(), web.seed.clone()];
+        let mut args = vec!["crawl".to_owned(), web.seed.clone(), "--no-requisites".to_owned()];
         args.extend(self.of_node(options));
         args.extend(options.of_crawl(web));
         self.spawn(lycosa, &args)

@@ -126,7 +126,8 @@ impl Trainee<'_> {
 
     /// Crawls what lies below the seed; links to other ports of this machine, which manuals have, are left alone.
     fn crawl(&self, seed: &str, data: &str, options: &[&str], pages: u64) -> Result<()> {
-        let mut command = self.command(["crawl", seed, "-d", data, "--json", "--scope", "prefix"]);
+        let mut command =
+            self.command(["crawl", seed, "-d", data, "--json", "--scope", "prefix", "--no-requisites"]);
         command.args(["--allow-net", "127.0.0.0/8", "--delay", "0", "--ip-delay", "0"]);
         command.args(["--per-host", "256", "--pipeline", "8", "--depth", "1000"]).args(options);
         least(&self.report(&mut command)?, "pages", pages).with_context(|| data.to_owned())

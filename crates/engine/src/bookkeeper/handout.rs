@@ -2,7 +2,7 @@
 
 use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{Done, LeaseKind, StoreError};
-use lycosa_types::UnixMs;
+use lycosa_types::{UnixMs, requisite};
 
 use super::Bookkeeper;
 use crate::committer::Ended;
@@ -19,9 +19,11 @@ impl Bookkeeper {
         self.prospects.settle(&mut self.frontier)?;
         let mut dropped: Vec<Done> = Vec::new();
         while self.may_lease() {
+            self.frontier.hold_pages(!self.has_room_for_pages(), now);
             let Some(lease) = self.frontier.lease(now, &mut dropped)? else { break };
             if let LeaseKind::Page(entry) = &lease.kind {
                 self.leased.insert(entry.key);
+                self.leased_requisites += usize::from(requisite::is_marked(entry.redirects));
             }
             let worker = self.choose_worker(lease.host);
             let slot = &mut self.workers[worker];
@@ -46,8 +48,22 @@ impl Bookkeeper {
     pub(super) fn may_lease(&self) -> bool {
         let under_way: usize = self.workers.iter().map(|slot| slot.in_flight).sum();
         let room = under_way < self.concurrency && self.ended.len() < MAX_UNCOMMITTED;
-        let pages = self.totals.pages + self.totals.revisits - self.pages_before + self.leased.len() as u64;
-        room && (self.limits.max_pages == 0 || pages < self.limits.max_pages)
+        room && (self.has_room_for_pages() || self.awaits_requisites())
+    }
+
+    /// Whether the limit of pages leaves room for another one.
+    fn has_room_for_pages(&self) -> bool {
+        let under_way = self.leased.len().saturating_sub(self.leased_requisites) as u64;
+        let pages = self.totals.pages + self.totals.revisits - self.pages_before + under_way;
+        self.limits.max_pages == 0 || pages < self.limits.max_pages
+    }
+
+    /// Whether requisites of pages that were fetched are still to come. Those of a node may be with another one, so there the
+    /// limit of pages ends the run.
+    pub(super) fn awaits_requisites(&self) -> bool {
+        let left = self.totals.requisites_found > self.totals.requisite_visits;
+        let can_come = self.frontier.counts().leased > 0 || self.frontier.next_due().is_some();
+        self.member.is_none() && left && can_come
     }
 
     /// A host stays with one worker, where its connection is, unless that one has more to do than others; sooner if

@@ -3,7 +3,7 @@
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::schedule::HostIndex;
 use lycosa_frontier::{Discovered, Done, LeaseKind, StoreError};
-use lycosa_types::{Exclusion, Outcome, UnixMs, UrlId, UrlKey, VisitFacts};
+use lycosa_types::{Exclusion, Outcome, UnixMs, UrlId, UrlKey, VisitFacts, requisite};
 
 use super::pictures::Onlooker;
 use super::{Bookkeeper, Event, PageResult, Results};
@@ -52,7 +52,7 @@ impl Bookkeeper {
         match finished {
             Finished::Page { host, entry, judged, received_bytes } => {
                 self.totals.received_bytes += received_bytes;
-                self.leased.remove(&entry.key);
+                self.lease_over(&entry);
                 let key = entry.key;
                 let visit = judged.end.visit.as_ref();
                 let original =
@@ -82,7 +82,7 @@ impl Bookkeeper {
             }
             Finished::Returned { host, kind } => {
                 if let LeaseKind::Page(entry) = &kind {
-                    self.leased.remove(&entry.key);
+                    self.lease_over(entry);
                     // They refer to an earlier visit of it.
                     self.end_held(entry.key, now)?;
                 }
@@ -104,25 +104,42 @@ impl Bookkeeper {
     }
 
     fn end_page(&mut self, result: PageResult, now: UnixMs) -> Result<(), StoreError> {
-        let PageResult { host, entry, judged } = result;
+        let PageResult { host, mut entry, judged } = result;
         if self.frontier.is_closed(host) {
             // Its partition is somebody else's: the page is fetched there.
             self.frontier.abandon(host, entry.revisit, now);
             return Ok(());
         }
-        let Judged { end, outlinks, edges, encoded, counts, left_out, again, relevance, news, .. } = *judged;
+        let Judged {
+            end,
+            outlinks,
+            requisites,
+            is_page,
+            edges,
+            encoded,
+            counts,
+            left_out,
+            again,
+            relevance,
+            news,
+            ..
+        } = *judged;
+        if is_page {
+            entry.redirects = requisite::steps(entry.redirects);
+        }
+        let is_requisite = requisite::is_marked(entry.redirects);
         self.totals.count_links(&counts);
         self.totals.count_cuts(&counts, entry.url.as_str());
         let near = end.visit.as_ref().is_some_and(|visit| visit.near_duplicate.is_some());
         let duplicate = end.visit.as_ref().is_some_and(|visit| visit.duplicate_of.is_some());
         let body_bytes = end.visit.as_ref().map_or(0, |visit| visit.body_bytes);
         let fetched = matches!(end.outcome, Outcome::Fetched { .. });
-        if fetched {
+        if fetched && !is_requisite {
             self.look_for_mirror(host, &entry, end.visit.as_ref());
             self.current.clear();
             self.current.push_str(entry.url.as_str());
         }
-        if !entry.revisit && (fetched || matches!(end.outcome, Outcome::Missing { .. })) {
+        if !entry.revisit && !is_requisite && (fetched || matches!(end.outcome, Outcome::Missing { .. })) {
             self.prospects.page(&entry.url, edges.as_ref());
         }
         let (key, first_print) = (entry.key, end.first_print);
@@ -131,9 +148,13 @@ impl Bookkeeper {
                 let importance = self.prospects.importance(key);
                 match again {
                     Some(again) => self.end_revisit(&mut done, *again, importance, now)?,
+                    None if is_requisite => {}
                     None => self.refresher.first(&mut done, importance, now),
                 }
-                if fetched && !done.revisit {
+                if fetched && is_requisite {
+                    self.totals.requisites += u64::from(!done.revisit);
+                    self.totals.requisite_bytes += body_bytes;
+                } else if fetched && !done.revisit {
                     self.totals.pages += 1;
                     let on_topic = relevance.is_some_and(|found| found >= self.relevant_from);
                     self.totals.on_topic += u64::from(on_topic);
@@ -144,6 +165,7 @@ impl Bookkeeper {
                 let found_on = UrlId { partition: done.slot.partition, key };
                 self.note_page_cuts(found_on, &counts, left_out);
                 self.admit(&outlinks, found_on, now)?;
+                self.admit(&requisites, found_on, now)?;
                 if let Some(digest) = first_print {
                     self.claim_print(digest, found_on)?;
                 }
@@ -167,7 +189,9 @@ impl Bookkeeper {
         importance: f32,
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        self.totals.count_change(again.change);
+        if !done.record.requisite {
+            self.totals.count_change(again.change);
+        }
         self.picture_ended(done.key, again.change, now);
         let pictures = std::mem::take(&mut again.pictures);
         let (before, at, change) = (again.course.clone(), again.at, again.change);
@@ -207,10 +231,21 @@ impl Bookkeeper {
 
     pub(super) fn end_visit(&mut self, ended: Ended) {
         if let Some(outcome) = &ended.done.record.outcome {
-            self.totals.count_outcome(outcome);
+            if ended.done.record.requisite {
+                self.totals.count_requisite(outcome, ended.done.revisit);
+            } else {
+                self.totals.count_outcome(outcome);
+            }
             self.totals.remember(outcome, &ended.done.record.url);
         }
         self.ended.push(ended);
+    }
+
+    /// A page is no longer on lease.
+    fn lease_over(&mut self, entry: &Entry) {
+        if self.leased.remove(&entry.key) && requisite::is_marked(entry.redirects) {
+            self.leased_requisites = self.leased_requisites.saturating_sub(1);
+        }
     }
 
     fn admit(&mut self, outlinks: &Outlinks, found_on: UrlId, now: UnixMs) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@ use lycosa_cluster::plan::{Route, route};
 use lycosa_cluster::{Batch, Link, LinkMode};
 use lycosa_frontier::store::{HostSlot, LeftOutRule, Placement};
 use lycosa_frontier::{Admission, Discovered, StoreError};
-use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlKey};
+use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlKey, requisite};
 
 use super::Bookkeeper;
 use super::placing::Place;
@@ -157,6 +157,7 @@ impl Bookkeeper {
         found: &Discovered<'_>,
     ) -> Result<(), StoreError> {
         match admission {
+            Admission::Queued if requisite::is_marked(found.redirects) => self.totals.requisites_found += 1,
             Admission::Queued => self.totals.accepted += 1,
             // Another link to it may say more about its topic.
             Admission::SeenBefore if found.signals.relevance > 0.0 => {

@@ -6,7 +6,7 @@ use lycosa_fetch::Response;
 use lycosa_frontier::host_queue::Entry;
 use lycosa_frontier::store::{LeftOut, LeftOutRule};
 use lycosa_page::{LinkKind, Rel, RobotsDirectives};
-use lycosa_types::{CanonRules, CanonUrl, Failure, Outcome, VisitFacts};
+use lycosa_types::{CanonRules, CanonUrl, Failure, Outcome, VisitFacts, requisite};
 
 use super::facts::clip;
 use super::{Judge, Judged};
@@ -31,10 +31,11 @@ impl Judge {
         let scope = self.context.scope();
         let seed = scope.seed_behind(&entry.url);
         let accepted = match &seed {
+            _ if requisite::is_marked(entry.redirects) => scope.check_requisite(&target),
             Some(_) => scope.check_rules(&target, entry.depth),
             None => scope.check(&target, entry.depth),
         };
-        if entry.redirects >= config.scope.max_redirects {
+        if requisite::steps(entry.redirects) >= config.scope.max_redirects {
             judged.counts.too_deep = 1;
             judged.counts.cuts.add(Limit::Redirects, 1);
             let url = target.as_str().into();
@@ -126,7 +127,11 @@ impl Judge {
 }
 
 /// What a page's links are relative to.
-fn base_of<'a>(page: &'a CanonUrl, base_href: Option<&str>, rules: &CanonRules) -> Cow<'a, CanonUrl> {
+pub(super) fn base_of<'a>(
+    page: &'a CanonUrl,
+    base_href: Option<&str>,
+    rules: &CanonRules,
+) -> Cow<'a, CanonUrl> {
     let Some(href) = base_href else { return Cow::Borrowed(page) };
     let mut joined = String::new();
     // The base is not canonicalised by the crawl's rules: a session id in it is part of every link's meaning.

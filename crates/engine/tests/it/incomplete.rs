@@ -60,6 +60,7 @@ fn a_cut_page_is_tried_again_then_archived_as_a_part_and_never_a_change() {
     let dir = tempfile::tempdir().unwrap();
     let layout = || Layout::new(dir.path().join("crawl"));
     let mut config = Config::default();
+    config.archive.requisites = false;
     config.fetch.allow_net = vec!["127.0.0.0/8".into()];
     config.politeness.delay_ms = 0;
     config.politeness.ip_delay_ms = 0;

@@ -15,6 +15,7 @@ mod orders;
 mod politeness;
 mod ranks;
 mod refresh;
+mod requisites;
 mod scripted;
 mod site;
 mod watched;

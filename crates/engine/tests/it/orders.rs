@@ -102,6 +102,7 @@ fn a_topic_brings_its_pages_first() {
         let address = two_subjects();
         let dir = tempfile::tempdir().unwrap();
         let mut config = lycosa_engine::Config::default();
+        config.archive.requisites = false;
         config.fetch.allow_net = vec!["127.0.0.0/8".into()];
         config.fetch.concurrency = 1;
         config.politeness.delay_ms = 0;

@@ -29,6 +29,8 @@ impl Site {
     pub fn config(&self) -> Config {
         let mut config = Config::default();
         config.scope.kind = ScopeKind::Any;
+        // The truth of the simulated web is about pages.
+        config.archive.requisites = false;
         config.scope.depth = 1000;
         config.fetch.allow_net = vec!["127.0.0.0/8".into()];
         config.fetch.resolve = vec![format!("*.sim:80:127.0.0.1:{}", self.server.port())];

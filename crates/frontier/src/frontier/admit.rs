@@ -1,12 +1,12 @@
 //! Admitting: the seen-test, then into the host queue.
 
-use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlRecord, UrlState};
+use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlRecord, UrlState, requisite};
 
 use super::dormant::ROOM_SHARE;
 use super::{Admission, Discovered, Frontier};
 use crate::host::Host;
 use crate::host_queue::Entry;
-use crate::order::Signals;
+use crate::order::{Rank, Signals};
 use crate::schedule::HostIndex;
 use crate::seen::Seen;
 use crate::store::{HostSlot, StoreError};
@@ -92,7 +92,12 @@ impl Frontier {
         }
         self.sequence += 1;
         let entry = Entry {
-            rank: self.options.order.rank(found.url, &found.signals, self.sequence),
+            rank: if requisite::is_marked(found.redirects) {
+                // Before all pages: a page without its requisites is half.
+                Rank { priority: 0, sequence: self.sequence }
+            } else {
+                self.options.order.rank(found.url, &found.signals, self.sequence)
+            },
             key: found.key,
             url,
             depth: found.signals.depth,
@@ -128,7 +133,7 @@ impl Frontier {
             url,
             depth: record.depth,
             tries: 0,
-            redirects: 0,
+            redirects: if record.requisite { requisite::marked(0) } else { 0 },
             found_on: record.found_on,
             found_at: record.found_at,
             revisit: false,
@@ -159,7 +164,7 @@ impl Frontier {
         host.accepted += 1;
         self.waiting += 1;
         let partition = host.slot.partition;
-        let (key, rank) = (entry.key, entry.rank);
+        let (key, rank, moves) = (entry.key, entry.rank, !requisite::is_marked(entry.redirects));
         let mut keep = None;
         if host.queue.leaves_to_disk(rank) {
             host.queue.expect(rank);
@@ -176,7 +181,9 @@ impl Frontier {
         if let Some(open) = self.partition_mut(partition) {
             open.waiting += 1;
         }
-        self.track(index, key, rank);
+        if moves {
+            self.track(index, key, rank);
+        }
         self.touch(index);
         self.settle(index, now);
         self.improve(index, rank);

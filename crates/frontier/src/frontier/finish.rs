@@ -66,7 +66,7 @@ impl Frontier {
                 return None;
             }
         } else {
-            host.fetched += u64::from(!entry.revisit);
+            host.fetched += u64::from(!entry.revisit && !super::held::is_requisite(&entry));
         }
         if let (Some(digest), Some(_)) = (end.first_print, &end.visit) {
             let id = lycosa_types::UrlId { partition: host.slot.partition, key: entry.key };
@@ -237,6 +237,7 @@ impl Frontier {
             }
         }
         let revisit = entry.revisit;
+        let requisite = lycosa_types::requisite::is_marked(entry.redirects);
         let record = UrlRecord {
             url: entry.url.into_string(),
             state: UrlState::Done,
@@ -247,6 +248,7 @@ impl Frontier {
             outcome: Some(outcome),
             visited_at: Some(now),
             visit,
+            requisite,
         };
         Done { slot, key: entry.key, rank: entry.rank, record, signatures: None, revisit, course: None }
     }

@@ -2,6 +2,7 @@
 
 use lycosa_types::{Exclusion, Failure, Outcome, UnixMs, UrlKey};
 
+use super::held::is_requisite;
 use super::{Done, Frontier, Lease, LeaseKind};
 use crate::host::{Place, RulesState};
 use crate::host_queue::{Entry, FIRST_STRETCH};
@@ -27,6 +28,8 @@ enum Served {
     Nothing,
     /// Something under way must end first; its end brings the host back.
     Blocked,
+    /// Only pages wait there, and none may be asked for now.
+    Held,
 }
 
 impl Frontier {
@@ -73,8 +76,10 @@ impl Frontier {
                     if let Some(address) = gate {
                         self.schedule.leave_gate(address, now, now);
                     }
-                    if matches!(nothing, Served::Nothing) {
-                        self.settle(index, now);
+                    match nothing {
+                        Served::Nothing => self.settle(index, now),
+                        Served::Held => self.hold(index),
+                        _ => {}
                     }
                     if dropped.len() >= enough {
                         self.cut_short = true;
@@ -142,12 +147,15 @@ impl Frontier {
                         self.in_flight.remove(&entry.key);
                         host.delayed = host.delayed.saturating_sub(1);
                         let (key, rank) = (entry.key, entry.rank);
+                        let moves = !is_requisite(&entry);
                         if entry.revisit {
                             host.revisits.insert(rank, entry);
                         } else {
                             host.queue.put_back(entry);
                             self.entries_in_memory += 1;
-                            self.track(index, key, rank);
+                            if moves {
+                                self.track(index, key, rank);
+                            }
                         }
                         self.settle(index, now);
                     }
@@ -176,6 +184,12 @@ impl Frontier {
             if host.queue.best().is_none() && host.revisits.is_empty() {
                 return Ok(Served::Nothing);
             }
+            if self.held.on && !self.has_requisite(index) {
+                return Ok(Served::Held);
+            }
+            let Some(host) = self.hosts.get(index) else {
+                return Ok(Served::Nothing);
+            };
             let politeness = &self.options.politeness;
             let needs_address = politeness.ip_delay_ms > 0 && host.address.is_none();
             let needs_rules = match &host.rules {
@@ -194,7 +208,8 @@ impl Frontier {
                 }
                 return self.serve_rules(index, now);
             }
-            let Some(entry) = self.take_next(index)? else {
+            let next = if self.held.on { self.take_requisite(index) } else { self.take_next(index)? };
+            let Some(entry) = next else {
                 return Ok(Served::Nothing);
             };
             let politeness = &self.options.politeness;
@@ -208,7 +223,7 @@ impl Frontier {
                     Some(Outcome::Excluded(Exclusion::Port { port: *port }))
                 }
                 RulesState::Dead(failure) => Some(Outcome::Failed(*failure)),
-                _ if limit > 0 && host.fetched >= limit && !entry.revisit => {
+                _ if limit > 0 && host.fetched >= limit && !entry.revisit && !is_requisite(&entry) => {
                     Some(Outcome::Excluded(Exclusion::HostBudget { pages: limit }))
                 }
                 _ if guesses && let Some(of) = &host.mirror_of => {

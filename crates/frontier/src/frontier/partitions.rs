@@ -277,12 +277,15 @@ impl Frontier {
         if let LeaseKind::Page(entry) = kind {
             self.in_flight.remove(&entry.key);
             let (key, rank) = (entry.key, entry.rank);
+            let moves = !super::held::is_requisite(&entry);
             if entry.revisit {
                 host.revisits.insert(rank, entry);
             } else {
                 host.queue.put_back(entry);
                 self.entries_in_memory += 1;
-                self.track(index, key, rank);
+                if moves {
+                    self.track(index, key, rank);
+                }
             }
         }
         if let Some(open) = self.partition_mut(slot.partition) {

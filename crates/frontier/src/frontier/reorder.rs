@@ -1,6 +1,6 @@
 //! Moving: a waiting URL changes its place because more is known about it.
 
-use lycosa_types::{PartitionId, UrlKey};
+use lycosa_types::{PartitionId, UrlKey, requisite};
 use std::collections::hash_map::Entry as Slot;
 
 use super::Frontier;
@@ -158,14 +158,14 @@ impl Frontier {
         if self.options.order.counts_links() && self.loaded.len() < MAX_LOADED {
             self.loaded.extend(entries.iter().map(|entry| entry.key.low()));
         }
-        for entry in entries {
+        for entry in entries.iter().filter(|entry| !requisite::is_marked(entry.redirects)) {
             self.track(index, entry.key, entry.rank);
         }
     }
 
     /// An entry no longer waits.
     pub(super) fn untrack(&mut self, entry: &Entry) {
-        if !self.options.order.moves() {
+        if !self.options.order.moves() || requisite::is_marked(entry.redirects) {
             return;
         }
         let standing = self.tracked.remove(&entry.key.low());

@@ -4,7 +4,9 @@
 //! committed, so after a crash they are found again.
 
 use foldhash::HashSet;
-use lycosa_types::{CanonUrl, Exclusion, Outcome, PartitionId, UnixMs, UrlId, UrlKey, UrlRecord, UrlState};
+use lycosa_types::{
+    CanonUrl, Exclusion, Outcome, PartitionId, UnixMs, UrlId, UrlKey, UrlRecord, UrlState, requisite,
+};
 
 use super::Frontier;
 use crate::course::Amendment;
@@ -141,7 +143,7 @@ impl Frontier {
             url,
             depth: record.depth,
             tries: 0,
-            redirects: 0,
+            redirects: if record.requisite { requisite::marked(0) } else { 0 },
             found_on: record.found_on,
             found_at: record.found_at,
             revisit: true,

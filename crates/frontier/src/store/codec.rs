@@ -12,6 +12,8 @@ use crate::host_queue::Entry;
 use crate::order::Rank;
 
 const VALUE_VERSION: u8 = 1;
+/// Before the record of a URL that was found as a requisite.
+const REQUISITE: u8 = 2;
 /// Before a queue entry of a URL that is crawled in a partition which is not its own: its key is [`UrlKey::crossed`].
 const CROSSED: u8 = 2;
 
@@ -72,11 +74,23 @@ fn versioned<'a>(bytes: &'a [u8], what: &'static str) -> Result<&'a [u8], StoreE
 }
 
 pub(super) fn encode_url(record: &UrlRecord) -> Result<Vec<u8>, StoreError> {
-    encode(record, "url record")
+    let mut bytes = encode(record, "url record")?;
+    if record.requisite
+        && let Some(version) = bytes.first_mut()
+    {
+        *version = REQUISITE;
+    }
+    Ok(bytes)
 }
 
 pub(super) fn decode_url(bytes: &[u8]) -> Result<UrlRecord, StoreError> {
-    decode(bytes, "url record")
+    match bytes.split_first() {
+        Some((&REQUISITE, rest)) => {
+            let record = postcard::from_bytes(rest).map_err(|_| StoreError::Damaged("url record"))?;
+            Ok(UrlRecord { requisite: true, ..record })
+        }
+        _ => decode(bytes, "url record"),
+    }
 }
 
 pub(super) fn encode_host(record: &HostRecord) -> Result<Vec<u8>, StoreError> {

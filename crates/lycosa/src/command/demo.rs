@@ -126,6 +126,8 @@ fn serve(seed: u64, hosts: u32, pages: u32) -> Result<Server> {
 fn settings(port: u16) -> Config {
     let mut config = Config::default();
     config.scope.kind = ScopeKind::Any;
+    // The truth it is compared with is about pages.
+    config.archive.requisites = false;
     config.scope.depth = 20;
     config.politeness.delay_ms = 1;
     config.politeness.ip_delay_ms = 0;

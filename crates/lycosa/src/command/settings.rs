@@ -141,6 +141,12 @@ pub struct SettingArgs {
     /// Do not write an archive
     #[arg(long)]
     pub no_archive: bool,
+    /// Do not fetch what archived pages need to look as they do: style sheets, images, fonts, scripts, media
+    #[arg(long)]
+    pub no_requisites: bool,
+    /// Fetch it again in a crawl that was made without (from any host; with an archive this is the default)
+    #[arg(long, conflicts_with_all = ["no_requisites", "no_archive"])]
+    pub requisites: bool,
     /// Feed the full-text index on the way, for `lycosa search`
     #[arg(long, conflicts_with = "no_archive")]
     pub index: bool,
@@ -231,6 +237,7 @@ impl SettingArgs {
         config.robots.sitemaps &= !self.no_sitemaps;
         config.guesses &= !self.no_guesses;
         config.archive.enabled &= !self.no_archive;
+        config.archive.requisites = (config.archive.requisites || self.requisites) && !self.no_requisites;
         config.index.during_crawl |= self.index;
     }
 }

@@ -46,6 +46,7 @@ impl Cluster {
         let mut more = vec!["--scope", "any", "--ip-delay", "0", "--delay", delay];
         more.extend(options);
         more.extend(["--set", "politeness.retry_ms=50", "--set", "partitions.count=16"]);
+        more.push("--no-requisites");
         more.extend(self.site.net());
         self.spawn(name, &["crawl", &seed], &more)
     }

@@ -74,6 +74,7 @@ impl Cluster {
         more.extend(["--scope", "any", "--ip-delay", "0", "--delay", "15ms"]);
         more.extend(["--set", "judging.skip_mirrors=false", "--set", "partitions.count=16"]);
         more.extend(["--set", "politeness.retry_ms=50"]);
+        more.push("--no-requisites");
         more.extend(self.site.net());
         self.spawn(&["crawl", &seed], name, &more)
     }

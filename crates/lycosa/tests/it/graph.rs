@@ -136,6 +136,7 @@ fn seeds_are_few_and_reach_everything() {
     let again = again.to_str().unwrap();
     let mut args =
         vec!["crawl", "-", "-d", again, "--scope", "any", "--delay", "0", "--ip-delay", "0", "--quiet"];
+    args.push("--no-requisites");
     args.extend(site.net());
     lycosa_reading(&args, three.as_bytes()).expect_code(0);
     let known = |data: &str| -> BTreeSet<String> {

@@ -49,6 +49,7 @@ impl Site {
             "0",
             "--set",
             "politeness.retry_ms=50",
+            "--no-requisites",
         ];
         args.extend(self.net());
         args.extend(more);
