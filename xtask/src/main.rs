@@ -7,11 +7,13 @@ mod checks;
 mod cluster;
 mod dice;
 mod documents;
+mod fixtures;
 mod generated;
 mod instructions;
 mod licences;
 mod lint;
 mod measure;
+mod mutants;
 mod nginx;
 mod orders;
 mod packages;
@@ -61,6 +63,8 @@ enum Task {
     Docs,
     /// File sizes, names and left-over notes
     Tidy,
+    /// Write small crawl directories and what is answered about them, for the tests that open them
+    Fixtures(fixtures::FixturesArgs),
     /// Crawl manuals of real HTML and compare with wget2
     SiteCheck {
         /// All manuals, not only the small ones
@@ -77,6 +81,8 @@ enum Task {
         #[arg(long)]
         update: bool,
     },
+    /// How many small faults in a copy of the code the tests notice; not part of `test`
+    Mutants(mutants::MutantsArgs),
     /// One web crawled in every order: how soon each gathers the rank of its pages
     Orders(orders::OrdersArgs),
     /// Where a page's CPU goes, stage by stage
@@ -138,6 +144,8 @@ fn run(task: Task) -> Result<bool> {
         Task::Orders(args) => return orders::run(&workspace, &args).map(|()| true),
         Task::Profile(args) => return profile::run(&workspace, &args).map(|()| true),
         Task::Cluster(args) => return cluster::figures::run(&workspace, &args).map(|()| true),
+        Task::Mutants(args) => return mutants::run(&workspace, &args).map(|()| true),
+        Task::Fixtures(args) => return fixtures::run(&workspace, &args).map(|()| true),
         Task::Soak(args) => checks.run("soak", || cluster::soak::run(&workspace, &args)),
         Task::VersionPairs => return version_pairs::run(&workspace),
         Task::Release(args) => return release::run(&workspace, &args).map(|()| true),

@@ -6,6 +6,7 @@ mod asking;
 mod contract;
 mod crawl;
 mod depot;
+mod messages;
 mod model;
 mod real;
 mod ship;

@@ -9,6 +9,7 @@ mod compare;
 mod crawl;
 mod demo;
 mod first_steps;
+mod fixtures;
 mod graph;
 mod hostile_output;
 mod inspect;
