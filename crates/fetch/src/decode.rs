@@ -357,6 +357,9 @@ impl Budget {
 }
 
 #[cfg(test)]
+mod ways;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Write;

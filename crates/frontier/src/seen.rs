@@ -190,6 +190,32 @@ mod tests {
         assert!(roomy.bytes() <= budget);
     }
 
+    /// The counter is checked against the tables themselves: a budget that only the counter keeps is none.
+    #[test]
+    fn the_bytes_that_are_counted_are_those_that_are_held() {
+        let held = |seen: &SeenSet| seen.shards.iter().map(|shard| shard.slots.len() * 8).sum::<usize>();
+        for budget in [0, 40_000, 256 << 10, 1 << 20] {
+            let mut seen = SeenSet::new(budget);
+            let at_first = held(&seen);
+            assert_eq!(at_first, 64 * 64 * 8);
+            for print in prints(60_000) {
+                seen.insert_print(print);
+                assert_eq!(seen.bytes(), held(&seen));
+                assert!(held(&seen) <= budget.max(at_first), "{} of {budget}", held(&seen));
+            }
+            // No shard could have grown once more.
+            let smallest = seen.shards.iter().map(|shard| shard.slots.len() * 8).min().unwrap();
+            assert!(held(&seen) + smallest > budget || budget == 1 << 20, "{} of {budget}", held(&seen));
+            seen.reserve(1 << 20);
+            assert_eq!(seen.bytes(), held(&seen));
+            assert!(held(&seen) <= budget.max(at_first));
+            seen.set_budget(2 << 20);
+            seen.reserve(1 << 16);
+            assert_eq!(seen.bytes(), held(&seen));
+            assert!(held(&seen) <= 2 << 20);
+        }
+    }
+
     #[test]
     fn a_full_table_says_so_and_never_grows_past_its_budget() {
         let budget = 256 * 1024;

@@ -268,6 +268,22 @@ mod tests {
         assert!(!reader.next_if(&mut found, |_| true).unwrap());
     }
 
+    /// An error of the disk is not the end of the log: ranks from half a log would be wrong without a word.
+    #[test]
+    fn an_error_amid_the_log_is_told_and_not_taken_for_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("edges.log");
+        let mut log = EdgeLog::open(&path, None).unwrap();
+        log.append(&page(1, &[2])).unwrap();
+        log.sync().unwrap();
+        let mut reader = read_edges(&path).unwrap();
+        // Not open for reading: every read fails from here on.
+        reader.input = BufReader::new(OpenOptions::new().write(true).open(&path).unwrap());
+        let mut page = PageEdges::default();
+        assert!(matches!(reader.next_into(&mut page), Err(EdgeLogError::Io { .. })));
+        assert!(matches!(reader.next_if(&mut page, |_| true), Err(EdgeLogError::Io { .. })));
+    }
+
     #[test]
     fn a_torn_page_is_left_out_and_a_foreign_file_refused() {
         let dir = tempfile::tempdir().unwrap();

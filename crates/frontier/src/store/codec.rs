@@ -185,3 +185,6 @@ pub(super) fn read_entry(bytes: &[u8]) -> Result<(bool, StoredEntry<'_>), StoreE
 pub(super) fn key_of(url: &str, is_crossed: bool, partition: PartitionId) -> UrlKey {
     if is_crossed { UrlKey::crossed(url, partition) } else { UrlKey::of(url) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -396,3 +396,6 @@ fn numbers(dir: &Path) -> io::Result<Vec<u32>> {
     }
     Ok(numbers)
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,26 @@ fn operators_bind_as_documented() {
     assert_eq!(parse("title:a"), Ok(Node::Field(TextField::Title, Box::new(word("a")))));
 }
 
+/// As trees: a word `XOR` would look the same in print.
+#[test]
+fn each_operator_is_one_and_not_a_word() {
+    let word = |text: &str| Node::Word(text.to_owned());
+    let pair = || vec![word("a"), word("b")];
+    assert_eq!(parse("a XOR b"), Ok(Node::Xor(pair())));
+    assert_eq!(parse("a OR b"), Ok(Node::Or(pair())));
+    assert_eq!(parse("a AND b"), Ok(Node::And(pair())));
+    assert_eq!(parse("a b"), Ok(Node::List(pair())));
+    assert_eq!(parse("NOT a"), Ok(Node::Not(Box::new(word("a")))));
+    let near = |distance| Node::Near { distance, left: Box::new(word("a")), right: Box::new(word("b")) };
+    assert_eq!(parse("a NEAR b"), Ok(near(10)));
+    assert_eq!(parse("a NEAR/1 b"), Ok(near(1)));
+    for (query, problem) in [("XOR a", "1: NothingLeft(\"XOR\")"), ("a XOR", "3: NothingRight(\"XOR\")")] {
+        assert_eq!(shown(query), problem);
+    }
+    // In lower case they are words.
+    assert_eq!(parse("xor"), Ok(word("xor")));
+}
+
 #[test]
 fn what_means_nothing_is_skipped() {
     assert_eq!(shown("a ++ * \"!\" - b"), "a b");
