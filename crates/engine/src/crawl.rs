@@ -189,9 +189,7 @@ impl Crawl {
                 _ => {}
             }
         }
-        if !config.guesses {
-            guesses::undo(&store, &mut frontier, &mut totals, now)?;
-        }
+        guesses::undo(&store, &mut frontier, &mut totals, !config.guesses, now)?;
         // Seeds are durable before anything else happens, together with the mark that a crawl is under way. Their places in the
         // queue become so with the first pages: whoever opens a crawl admits its seeds.
         marks.push((MARK_SEEDS, seeds_mark(&seeds)));
@@ -384,6 +382,8 @@ impl Crawl {
             },
             cluster: exchange,
             left_out: left_out(&totals),
+            robots_failing: totals.robots_failing.iter().cloned().collect(),
+            broken: totals.broken.clone(),
             moved,
             moved_count,
             seeds,

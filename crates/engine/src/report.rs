@@ -26,6 +26,12 @@ pub struct Report {
     /// What was left out over all runs, and by whose will.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// Hosts that end the crawl forbidden because robots.txt could not be had, as far as they are listed.
+    #[serde(default)]
+    pub robots_failing: Vec<String>,
+    /// Pages that failed, by section of a host (the beginning of their path) and by failure, as far as they are listed.
+    #[serde(default)]
+    pub broken: BTreeMap<String, u64>,
     /// Seeds that redirect to another host, whose pages are in scope because of that: the first thousand by name, and all.
     #[serde(default)]
     pub moved: Vec<MovedSeed>,

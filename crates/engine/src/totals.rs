@@ -1,13 +1,17 @@
 //! What a crawl has done, in figures: kept in the state with every commit, shown live, written to the report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lycosa_frontier::Counts;
-use lycosa_types::{Change, Outcome, Reason, UnixMs};
+use lycosa_frontier::section::section_of;
+use lycosa_types::{CanonUrl, Change, Outcome, Reason, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::Limit;
 use crate::outlinks::LinkCounts;
+
+/// Hosts and sections that are listed by name.
+const MAX_LISTED: usize = 200;
 
 /// Sums over all runs of a crawl.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -54,6 +58,10 @@ pub struct Totals {
     pub nofollow_pages: u64,
     /// What limits left out, by the limit's name.
     pub cut: BTreeMap<String, Cut>,
+    /// Hosts whose pages are forbidden because robots.txt could not be had, as far as they are listed.
+    pub robots_failing: BTreeSet<String>,
+    /// Pages that failed, by section of a host and by failure, as far as they are listed.
+    pub broken: BTreeMap<String, u64>,
     /// Ended visits by outcome.
     pub outcomes: BTreeMap<String, u64>,
     /// HTTP statuses of ended visits.
@@ -79,7 +87,22 @@ impl Totals {
 
     /// Remembers a URL that was left out as an example, if it is the first of its kind.
     pub fn remember(&mut self, outcome: &Outcome, url: &str) {
-        if outcome.reason().is_some() && !self.examples.contains_key(outcome.word()) {
+        let Some(reason) = outcome.reason() else { return };
+        match reason {
+            Reason::RobotsUnreachable if self.robots_failing.len() < MAX_LISTED => {
+                let origin = CanonUrl::from_canonical(url.to_owned()).origin().to_owned();
+                self.robots_failing.insert(origin);
+            }
+            Reason::Failed | Reason::RateLimited => {
+                let at = CanonUrl::from_canonical(url.to_owned());
+                let section = format!("{}{} {}", at.origin(), section_of(at.path()), outcome.word());
+                if self.broken.len() < MAX_LISTED || self.broken.contains_key(&section) {
+                    *self.broken.entry(section).or_default() += 1;
+                }
+            }
+            _ => {}
+        }
+        if !self.examples.contains_key(outcome.word()) {
             self.examples.insert(outcome.word().to_owned(), url.to_owned());
         }
     }

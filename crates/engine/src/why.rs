@@ -268,6 +268,7 @@ fn explain_waiting(
 }
 
 fn explain_outcome(outcome: &Outcome, record: &UrlRecord, duplicate_of: Option<&str>) -> String {
+    use lycosa_frontier::section::section_of;
     use lycosa_types::Exclusion;
     let tries = if record.tries > 1 { format!(" after {} tries", record.tries) } else { String::new() };
     match outcome {
@@ -283,13 +284,17 @@ fn explain_outcome(outcome: &Outcome, record: &UrlRecord, duplicate_of: Option<&
         Outcome::NotModified => "the server says that it has not changed".to_owned(),
         Outcome::Redirected { status, to } => format!("redirected ({status}) to {to}"),
         Outcome::Excluded(Exclusion::Robots { line: 0, .. }) => {
-            "not requested: robots.txt could not be read, so everything is forbidden".to_owned()
+            "not requested: robots.txt could not be had, so everything is forbidden for now; the next run asks again"
+                .to_owned()
         }
         Outcome::Excluded(Exclusion::Robots { line, rule }) => {
             format!("not requested: forbidden by robots.txt, line {line}: {rule}")
         }
         Outcome::Excluded(Exclusion::HostErrors { failures }) => {
-            format!("not requested: the host failed {failures} times in a row and was given up")
+            format!(
+                "not requested: the host is down: {failures} requests in a row had no answer, nor had those for \
+                 robots.txt; --no-guesses asks all the same"
+            )
         }
         Outcome::Excluded(Exclusion::HostBudget { pages }) => {
             format!("not requested: the host had its {pages} pages (politeness.max_pages_per_host)")
@@ -307,6 +312,12 @@ fn explain_outcome(outcome: &Outcome, record: &UrlRecord, duplicate_of: Option<&
             };
             format!("incomplete{tries}: the connection ended before the response did; {kept}")
         }
-        Outcome::Failed(failure) => format!("failed{tries}: {failure}"),
+        Outcome::Failed(Failure::Overloaded { status }) => {
+            format!("rate limited: the server answered {status} each time, however slowly it was asked")
+        }
+        Outcome::Failed(failure) => {
+            let section = section_of(CanonUrl::from_canonical(record.url.clone()).path()).to_owned();
+            format!("failed{tries}: {failure} (section {section}, last tried after everything else of its host)")
+        }
     }
 }

@@ -14,6 +14,7 @@ mod partitions;
 mod placing;
 mod reorder;
 mod revisits;
+mod trouble;
 
 pub use partitions::{PartitionCounts, PictureWanted};
 pub use revisits::Revisits;

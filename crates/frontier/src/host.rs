@@ -10,6 +10,8 @@ use lycosa_types::{CanonUrl, Exclusion, Failure, UnixMs};
 
 use crate::host_queue::{Entry, HostQueue};
 use crate::order::{Order, Rank};
+use crate::pace::Pace;
+use crate::section::Sections;
 use crate::store::{HostRecord, HostSlot};
 
 /// A host of which more pages than this may be asked for at once is near: no time is lost if it is asked for fewer.
@@ -74,7 +76,16 @@ pub struct Host {
     pub waiting: u64,
     pub accepted: u64,
     pub fetched: u64,
+    /// Requests without any answer since the last one that was answered.
     pub failures_in_row: u32,
+    /// robots.txt is asked for to find out whether the host is up.
+    pub is_probed: bool,
+    /// Times that it did not answer that.
+    pub probe_failures: u16,
+    pub pace: Pace,
+    pub sections: Sections,
+    /// Since when its robots.txt cannot be had.
+    pub rules_failing_since: Option<UnixMs>,
     pub address: Option<IpAddr>,
     /// The origin whose pages it repeats, once that is known.
     pub mirror_of: Option<Box<str>>,
@@ -116,6 +127,11 @@ impl Host {
             accepted: 0,
             fetched: 0,
             failures_in_row: 0,
+            is_probed: false,
+            probe_failures: 0,
+            pace: Pace::default(),
+            sections: Sections::default(),
+            rules_failing_since: None,
             address: None,
             mirror_of: None,
             dirty: false,
@@ -138,6 +154,7 @@ impl Host {
         host.accepted = record.accepted;
         host.fetched = record.fetched;
         host.failures_in_row = record.failures_in_row;
+        host.pace = Pace::of_rate(record.per_ks);
         host.ready_at = record.ready_at;
         host.address = record.address;
         host.mirror_of = record.mirror_of.map(Into::into);
@@ -155,6 +172,7 @@ impl Host {
             ready_at: self.ready_at,
             address: self.address,
             mirror_of: self.mirror_of.as_deref().map(str::to_owned),
+            per_ks: self.pace.per_ks(),
         }
     }
 
@@ -186,6 +204,9 @@ impl Host {
     /// than wait behind them, or `few`. What one worker was given no other can do, and some pages take a thousand times as
     /// long as others: if the last ones were all handed out at once, most workers would soon have nothing to do.
     pub fn most_in_flight(&self, per_host: u32, few: u32) -> u32 {
+        if self.pace.is_refused() {
+            return 1;
+        }
         if per_host <= NEAR_IN_FLIGHT || self.queue.has_spilled() {
             return per_host.max(1);
         }
@@ -227,6 +248,8 @@ mod tests {
                 found_on: None,
                 found_at: UnixMs(0),
                 revisit: true,
+                late: false,
+                refused: 0,
             };
             host.revisits.insert(Rank { sequence: number, ..Rank::FIRST }, Box::new(entry));
         }

@@ -28,6 +28,10 @@ pub struct Entry {
     pub found_at: UnixMs,
     /// A page that was visited before: not kept in the queue on disk, since its record tells when it is due.
     pub revisit: bool,
+    /// It stands behind all others of its host: for its last try, or because its section is broken.
+    pub late: bool,
+    /// Times the server refused it for reasons of pace, in a row.
+    pub refused: u16,
 }
 
 impl Entry {
@@ -99,6 +103,17 @@ impl HostQueue {
     /// Puts back an entry that was leased, whatever the line says: it is not read from disk again while it is leased.
     pub fn put_back(&mut self, entry: Box<Entry>) {
         self.head.insert(entry.rank, entry);
+    }
+
+    /// The entry that stands last among those in memory that are not late.
+    pub fn pop_last(&mut self) -> Option<Box<Entry>> {
+        let rank = self.head.range(..Rank::FIRST.late()).next_back().map(|(rank, _)| *rank)?;
+        self.head.remove(&rank)
+    }
+
+    /// Whether memory holds anything that is not late.
+    pub fn has_more_than_late(&self) -> bool {
+        self.head.first_key_value().is_some_and(|(rank, _)| !rank.is_late())
     }
 
     pub fn pop(&mut self) -> Option<Box<Entry>> {
@@ -212,6 +227,8 @@ mod tests {
             found_on: None,
             found_at: UnixMs(0),
             revisit: false,
+            late: false,
+            refused: 0,
         }
     }
 

@@ -9,6 +9,7 @@
 //! | [`host_queue`] | the URLs waiting for one host: the best in memory, the rest on disk |
 //! | [`host`] | one host: its queue, its rules, its pace |
 //! | [`host_table`] | the hosts in memory |
+//! | [`pace`], [`section`] | what a host bears; which of its sections are broken |
 //! | [`politeness`] | how long to leave a host alone |
 //! | [`schedule`] | which host may be served now, which one when |
 //! | [`frontier`] | all of it together: admit, lease, finish |
@@ -25,11 +26,13 @@ pub mod host;
 pub mod host_queue;
 pub mod host_table;
 pub mod order;
+pub mod pace;
 pub mod politeness;
 pub mod prints;
 pub mod revisit;
 pub mod schedule;
 pub mod scope;
+pub mod section;
 pub mod seen;
 pub mod store;
 mod table;

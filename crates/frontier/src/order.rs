@@ -62,6 +62,18 @@ impl Rank {
     /// Sequences have 48 bits on disk: a million URLs a second for nine years.
     pub const LAST: Self = Self { priority: u32::MAX, sequence: (1 << 48) - 1 };
 
+    /// Priorities from here on are behind those of every order.
+    const LATE: u32 = 0xF000_0000;
+
+    /// The same place behind all entries that are not late.
+    pub fn late(self) -> Self {
+        Self { priority: Self::LATE.saturating_add(self.priority % Self::LATE), ..self }
+    }
+
+    pub fn is_late(self) -> bool {
+        self.priority >= Self::LATE
+    }
+
     /// The smallest rank above this one.
     pub fn next(self) -> Self {
         if self.sequence < Self::LAST.sequence {

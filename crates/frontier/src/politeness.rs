@@ -23,7 +23,13 @@ pub struct Politeness {
     pub retry_ms: u64,
     /// Longest wait that a failing server (or its Retry-After) can impose.
     pub max_retry_ms: u64,
-    /// Failures in a row after which a host is given up.
+    /// Times that a server may refuse one page for reasons of pace (429, 503) while it answers others.
+    pub max_refusals: u16,
+    /// How long a host may refuse every page for reasons of pace.
+    pub max_refused_ms: u64,
+    /// How long a robots.txt that cannot be had is asked for again and again.
+    pub rules_patience_ms: u64,
+    /// Requests without any answer, in a row, after which it is found out whether a host is down.
     pub max_host_failures: u32,
     /// Most pages fetched from one host in a crawl. 0 means no limit.
     pub max_pages_per_host: u64,
@@ -42,6 +48,9 @@ impl Default for Politeness {
             max_tries: 4,
             retry_ms: 2000,
             max_retry_ms: 600_000,
+            max_refusals: 6,
+            max_refused_ms: 3_600_000,
+            rules_patience_ms: 600_000,
             max_host_failures: 25,
             max_pages_per_host: 0,
             rules_ttl_ms: 24 * 3600 * 1000,

@@ -79,11 +79,14 @@ pub fn text(report: &Report) -> String {
     out.push_str(&table.text(0));
     out.push('\n');
     out.push_str(&moved(report));
+    out.push_str(&hosts_in_trouble(report));
     out.push_str(&outcomes(totals));
     out.push_str(&left_out(&report.left_out));
     out
 }
 
+/// Hosts and sections named in a summary.
+const MAX_LISTED: usize = 10;
 /// Moves named in a summary.
 const MAX_MOVES: usize = 5;
 
@@ -122,6 +125,26 @@ fn requisites(totals: &Totals) -> String {
         text.push_str(&format!("; {} {word}", count(*number)));
     }
     text
+}
+
+/// Hosts whose robots.txt failed, and sections whose pages did.
+fn hosts_in_trouble(report: &Report) -> String {
+    let mut out = String::new();
+    if !report.robots_failing.is_empty() {
+        out.push_str("robots.txt could not be had, so these hosts wait for the next run\n");
+        for origin in report.robots_failing.iter().take(MAX_LISTED) {
+            out.push_str(&format!("  {origin}\n"));
+        }
+    }
+    if !report.broken.is_empty() {
+        let mut sections: Vec<(u64, &str)> =
+            report.broken.iter().map(|(section, number)| (*number, section.as_str())).collect();
+        sections.sort_by_key(|&(number, section)| (std::cmp::Reverse(number), section));
+        sections.truncate(MAX_LISTED);
+        out.push_str("pages that failed, by host and section\n");
+        out.push_str(&figures(sections.into_iter().map(|(number, section)| (count(number), section)), 2));
+    }
+    out
 }
 
 /// What was left out, by whose will, with the option that includes it.

@@ -172,7 +172,7 @@ impl Failure {
             Self::BadEncoding => "bad-encoding",
             Self::Truncated => "truncated",
             Self::BadRedirect => "bad-redirect",
-            Self::Overloaded { .. } => "overloaded",
+            Self::Overloaded { .. } => "rate-limited",
             Self::ServerError { .. } => "server-error",
             Self::TooMuchWork => "too-much-work",
             Self::RefusedPort { .. } => "refused-port",

@@ -17,5 +17,6 @@ mod ranks;
 mod refresh;
 mod requisites;
 mod scripted;
+mod sections;
 mod site;
 mod watched;

@@ -39,6 +39,7 @@ impl Site {
         config.politeness.max_delay_ms = 20;
         config.politeness.retry_ms = 20;
         config.politeness.max_retry_ms = 200;
+        config.politeness.rules_patience_ms = 0;
         config.politeness.per_host = 4;
         config.memory.budget_mib = 128;
         // Every page is wanted, also of mirrors.

@@ -106,6 +106,8 @@ impl Frontier {
             found_on: found.found_on,
             found_at: now,
             revisit: false,
+            late: false,
+            refused: 0,
         };
         self.enqueue(index, entry, now)?;
         Ok(Admission::Queued)
@@ -137,6 +139,8 @@ impl Frontier {
             found_on: record.found_on,
             found_at: record.found_at,
             revisit: false,
+            late: false,
+            refused: 0,
         };
         self.enqueue(index, entry, now)
     }

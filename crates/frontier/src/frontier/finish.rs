@@ -8,10 +8,7 @@ use super::{Done, Frontier, PageEnd, RulesEnd};
 use crate::host::{Place, RulesState};
 use crate::host_queue::Entry;
 use crate::politeness::Politeness;
-use crate::schedule::{Alarm, HostIndex};
-
-/// Entries waiting for their next try; beyond, a try that failed stands.
-const MAX_DELAYED: usize = 100_000;
+use crate::schedule::HostIndex;
 
 /// Hosts whose requests ended since the last lease, as far as they are remembered.
 const MAX_LATELY: usize = 1024;
@@ -33,41 +30,24 @@ impl Frontier {
             return None;
         }
         self.give_back(index, end.address, end.elapsed_ms, now);
-        let politeness = &self.options.politeness;
-        entry.tries = entry.tries.saturating_add(1);
-        let failure = match &end.outcome {
-            Outcome::Failed(failure) => Some(*failure),
-            _ => None,
-        };
-        let host = self.hosts.get_mut(index)?;
-        match failure {
-            Some(failure) if blames_host(failure) => host.failures_in_row += 1,
-            Some(_) => {}
-            None => host.failures_in_row = 0,
-        }
-        if let Some(failure) = failure {
-            let wait = politeness.retry_after_ms(entry.tries, end.retry_after_ms);
-            if matches!(failure, Failure::Overloaded { .. }) {
-                host.ready_at = host.ready_at.max(now.plus_ms(wait));
-            }
-            let again = failure.is_transient()
-                && entry.tries < politeness.max_tries
-                && host.failures_in_row < politeness.max_host_failures
-                && self.delayed.len() < MAX_DELAYED;
-            if again {
-                if !entry.revisit {
-                    self.changes.retried.push((host.slot, entry.clone()));
+        match end.outcome {
+            Outcome::Failed(failure) => match self.another_try(index, &mut entry, failure, &end, now) {
+                Some(wait) => {
+                    self.delay(index, entry, wait, now);
+                    return None;
                 }
-                host.delayed += 1;
-                self.delays += 1;
-                self.schedule.wake_at(now.plus_ms(wait), Alarm::Delayed(self.delays));
-                self.delayed.insert(self.delays, (index, Box::new(entry)));
-                self.rest(index, now);
-                return None;
+                None => entry.tries = entry.tries.max(1),
+            },
+            _ => {
+                let host = self.hosts.get_mut(index)?;
+                entry.tries = entry.tries.saturating_add(1);
+                host.is_up();
+                host.sections.answered(entry.url.path());
+                host.pace.answered(entry.refused > 0, now);
+                host.fetched += u64::from(!entry.revisit && !super::held::is_requisite(&entry));
             }
-        } else {
-            host.fetched += u64::from(!entry.revisit && !super::held::is_requisite(&entry));
         }
+        let host = self.hosts.get(index)?;
         if let (Some(digest), Some(_)) = (end.first_print, &end.visit) {
             let id = lycosa_types::UrlId { partition: host.slot.partition, key: entry.key };
             self.changes.prints.push((digest, id));
@@ -96,22 +76,30 @@ impl Frontier {
             return;
         };
         let until = now.plus_ms(politeness.rules_ttl_ms);
+        let is_probed = std::mem::take(&mut host.is_probed);
         let asked = host.rules_moved_to.take();
         let redirects = std::mem::take(&mut host.rules_redirects);
         match end {
             RulesEnd::Moved { to } => {
                 host.rules_moved_to = Some(to);
                 host.rules_redirects = redirects.saturating_add(1);
+                host.is_probed = is_probed;
             }
             RulesEnd::Known { rules, record } => {
                 host.rules_tries = 0;
-                host.failures_in_row = 0;
+                host.rules_failing_since = None;
+                host.pace.answered(false, now);
+                host.is_up();
                 host.rules = RulesState::Known { rules, until };
                 self.changes.rules.push((host.slot, record));
             }
+            RulesEnd::Unreachable { failure, .. } if is_probed => host.probed(failure, &politeness, now),
             RulesEnd::Unreachable { failure, retry_after_ms, otherwise } => {
                 host.rules_tries += 1;
-                if failure.is_transient() && host.rules_tries < politeness.max_tries {
+                let since = *host.rules_failing_since.get_or_insert(now);
+                // What a server forbids by failing, it forbids for now.
+                let patient = otherwise.is_some() && now.since_ms(since) < politeness.rules_patience_ms;
+                if failure.is_transient() && (patient || host.rules_tries < politeness.max_tries) {
                     let wait = politeness.retry_after_ms(host.rules_tries, retry_after_ms);
                     host.ready_at = host.ready_at.max(now.plus_ms(wait));
                 } else {
@@ -199,7 +187,7 @@ impl Frontier {
         }
     }
 
-    fn rest(&mut self, index: HostIndex, now: UnixMs) {
+    pub(super) fn rest(&mut self, index: HostIndex, now: UnixMs) {
         self.touch(index);
         if let Some(host) = self.hosts.get_mut(index)
             && host.place == Place::Busy
@@ -258,20 +246,4 @@ impl Frontier {
 fn rest_ms(politeness: &Politeness, rules_delay_ms: Option<u64>, elapsed_ms: u64) -> u64 {
     let pause = politeness.pause_ms(rules_delay_ms, elapsed_ms);
     pause + if pause > 0 { ROUNDING_MS } else { 0 }
-}
-
-/// Failures that say something about the host rather than about one page.
-fn blames_host(failure: Failure) -> bool {
-    !matches!(
-        failure,
-        Failure::HeaderTooLarge
-            | Failure::BodyTooLarge
-            | Failure::DecodedTooLarge
-            | Failure::BadEncoding
-            | Failure::BadRedirect
-            | Failure::Truncated
-            | Failure::BadResponse
-            | Failure::TooMuchWork
-            | Failure::RefusedPort { .. }
-    )
 }

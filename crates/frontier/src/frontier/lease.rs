@@ -146,17 +146,7 @@ impl Frontier {
                     {
                         self.in_flight.remove(&entry.key);
                         host.delayed = host.delayed.saturating_sub(1);
-                        let (key, rank) = (entry.key, entry.rank);
-                        let moves = !is_requisite(&entry);
-                        if entry.revisit {
-                            host.revisits.insert(rank, entry);
-                        } else {
-                            host.queue.put_back(entry);
-                            self.entries_in_memory += 1;
-                            if moves {
-                                self.track(index, key, rank);
-                            }
-                        }
+                        self.wait_again(index, entry);
                         self.settle(index, now);
                     }
                 }
@@ -194,7 +184,9 @@ impl Frontier {
             let needs_address = politeness.ip_delay_ms > 0 && host.address.is_none();
             let needs_rules = match &host.rules {
                 RulesState::Unknown => self.options.obey_robots,
-                RulesState::Known { until, .. } => self.options.obey_robots && *until <= now,
+                RulesState::Known { until, .. } => {
+                    self.options.obey_robots && (*until <= now || host.is_probed)
+                }
                 RulesState::Dead(_) => false,
             };
             // One question at a time: the address, then the rules, then pages.
@@ -216,6 +208,21 @@ impl Frontier {
             let Some(host) = self.hosts.get(index) else {
                 return Ok(Served::Nothing);
             };
+            let path = entry.url.path();
+            if !entry.late && !entry.revisit && host.sections.waits_until(path, now).is_some() {
+                self.wait_again(index, Box::new(Entry { late: true, ..*entry }));
+                continue;
+            }
+            if entry.late
+                && let Some(until) = host.sections.waits_until(path, now)
+            {
+                // Nothing else waits for the host.
+                self.wait_again(index, entry);
+                if let Some(host) = self.hosts.get_mut(index) {
+                    host.ready_at = until;
+                }
+                return Ok(Served::Nothing);
+            }
             let limit = politeness.max_pages_per_host;
             let guesses = self.options.guesses;
             let refusal = match &host.rules {
@@ -229,7 +236,10 @@ impl Frontier {
                 _ if guesses && let Some(of) = &host.mirror_of => {
                     Some(Outcome::Excluded(Exclusion::Mirror { of: of.to_string() }))
                 }
-                _ if guesses && host.failures_in_row >= politeness.max_host_failures => {
+                _ if let Some(status) = host.pace.refused_for(politeness.max_refused_ms, now) => {
+                    Some(Outcome::Failed(Failure::Overloaded { status }))
+                }
+                _ if guesses && host.is_down(politeness) => {
                     Some(Outcome::Excluded(Exclusion::HostErrors { failures: host.failures_in_row }))
                 }
                 RulesState::Known { rules, .. } => {
@@ -305,7 +315,12 @@ impl Frontier {
             self.reload_from(index, from, LIST_ENTRIES)?;
         }
         let Some(host) = self.hosts.get_mut(index) else { return Ok(None) };
-        let entry = from.and_then(|from| host.queue.pop_from(from)).or_else(|| host.queue.pop());
+        let entry = match from {
+            // A page of another kind may be answered.
+            _ if host.pace.wants_another() => host.queue.pop_last().or_else(|| host.queue.pop()),
+            Some(from) => host.queue.pop_from(from).or_else(|| host.queue.pop()),
+            None => host.queue.pop(),
+        };
         if let Some(entry) = &entry {
             self.entries_in_memory -= 1;
             self.untrack(entry);
@@ -399,6 +414,12 @@ impl Frontier {
         });
         host.in_flight += 1;
         host.asked = true;
+        let interval = host.pace.interval_ms();
+        if interval > 0 && matches!(kind, LeaseKind::Page(_)) {
+            // From start to start; what a timer came too late is made up for, as far as it is little.
+            let from = host.ready_at.max(UnixMs(now.0.saturating_sub(interval / 4)));
+            host.ready_at = from.plus_ms(interval);
+        }
         if politeness.per_host > 1 {
             // Several at a time: the pause runs from start to start.
             let pause = politeness.pause_ms(host.rules_delay_ms(), 0);

@@ -276,17 +276,7 @@ impl Frontier {
         }
         if let LeaseKind::Page(entry) = kind {
             self.in_flight.remove(&entry.key);
-            let (key, rank) = (entry.key, entry.rank);
-            let moves = !super::held::is_requisite(&entry);
-            if entry.revisit {
-                host.revisits.insert(rank, entry);
-            } else {
-                host.queue.put_back(entry);
-                self.entries_in_memory += 1;
-                if moves {
-                    self.track(index, key, rank);
-                }
-            }
+            self.wait_again(index, entry);
         }
         if let Some(open) = self.partition_mut(slot.partition) {
             open.leased = open.leased.saturating_sub(1);

@@ -140,7 +140,8 @@ impl Frontier {
 
     /// An entry waits at `rank`.
     pub(super) fn track(&mut self, index: HostIndex, key: UrlKey, rank: Rank) {
-        if !self.options.order.moves() {
+        // What comes late stays behind, however much is learnt about it.
+        if !self.options.order.moves() || rank.is_late() {
             return;
         }
         let known = self.tracked.contains_key(&key.low());
@@ -165,7 +166,7 @@ impl Frontier {
 
     /// An entry no longer waits.
     pub(super) fn untrack(&mut self, entry: &Entry) {
-        if !self.options.order.moves() || requisite::is_marked(entry.redirects) {
+        if !self.options.order.moves() || entry.late || requisite::is_marked(entry.redirects) {
             return;
         }
         let standing = self.tracked.remove(&entry.key.low());

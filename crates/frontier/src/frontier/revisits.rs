@@ -147,6 +147,8 @@ impl Frontier {
             found_on: record.found_on,
             found_at: record.found_at,
             revisit: true,
+            late: false,
+            refused: 0,
         };
         if let Some(host) = self.hosts.get_mut(index) {
             // A host that was given up in an earlier run gets another chance.

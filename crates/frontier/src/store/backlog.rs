@@ -180,6 +180,8 @@ mod tests {
                 found_on: None,
                 found_at,
                 revisit: false,
+                late: rank.is_late(),
+                refused: 0,
             };
             backlog.push(slot(n % 4), &entry, None).unwrap();
             assert_eq!(backlog.of(slot(n % 4)).next().unwrap().decode().unwrap(), entry);

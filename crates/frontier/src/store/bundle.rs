@@ -110,6 +110,8 @@ pub(super) fn read_row(
             found_on: here.found_on,
             found_at: here.found_at,
             revisit: false,
+            late: rank.is_late(),
+            refused: 0,
             url: CanonUrl::from_canonical(url.clone()),
         });
     }
@@ -138,6 +140,8 @@ mod tests {
             found_on: found_on.map(|key| UrlId { partition, key: UrlKey(key) }),
             found_at: UnixMs(1_700_000_000_000 + sequence),
             revisit: false,
+            late: false,
+            refused: 0,
             url,
         }
     }

@@ -14,6 +14,8 @@ use crate::order::Rank;
 const VALUE_VERSION: u8 = 1;
 /// Before the record of a URL that was found as a requisite.
 const REQUISITE: u8 = 2;
+/// Of host records: the first version has no pace.
+const HOST_VERSION: u8 = 2;
 /// Before a queue entry of a URL that is crawled in a partition which is not its own: its key is [`UrlKey::crossed`].
 const CROSSED: u8 = 2;
 
@@ -34,6 +36,8 @@ pub struct HostRecord {
     pub address: Option<IpAddr>,
     /// The origin whose pages it repeats.
     pub mirror_of: Option<String>,
+    /// Requests per 1000 s that it bears; 0: as many as the settings allow.
+    pub per_ks: u32,
 }
 
 /// A host's robots.txt as it was fetched.
@@ -94,11 +98,21 @@ pub(super) fn decode_url(bytes: &[u8]) -> Result<UrlRecord, StoreError> {
 }
 
 pub(super) fn encode_host(record: &HostRecord) -> Result<Vec<u8>, StoreError> {
-    encode(record, "host record")
+    let mut bytes = encode(record, "host record")?;
+    if let Some(version) = bytes.first_mut() {
+        *version = HOST_VERSION;
+    }
+    Ok(bytes)
 }
 
 pub(super) fn decode_host(bytes: &[u8]) -> Result<HostRecord, StoreError> {
-    decode(bytes, "host record")
+    let damaged = || StoreError::Damaged("host record");
+    match bytes.split_first() {
+        Some((&HOST_VERSION, rest)) => postcard::from_bytes(rest).map_err(|_| damaged()),
+        // It ends before the pace: none.
+        Some((&VALUE_VERSION, rest)) => postcard::from_bytes(&[rest, &[0]].concat()).map_err(|_| damaged()),
+        _ => Err(damaged()),
+    }
 }
 
 pub(super) fn encode_rules(record: &RulesRecord) -> Result<Vec<u8>, StoreError> {
@@ -165,6 +179,8 @@ pub(super) fn decode_entry(partition: PartitionId, rank: Rank, bytes: &[u8]) -> 
         found_on: stored.found_on,
         found_at: stored.found_at,
         revisit: false,
+        late: rank.is_late(),
+        refused: 0,
         url: lycosa_types::CanonUrl::from_canonical(stored.url.to_owned()),
     })
 }

@@ -33,7 +33,8 @@ Examples:
   lycosa crawl seeds.txt --nats nats://10.0.0.1:4222 --crawl news -d /data/news    make a cluster's crawl, as its first node
   lycosa crawl http://127.0.0.1:8000/ --allow-net 127.0.0.0/8 --delay 0
 
-Exit codes: 0 nothing is left to fetch, 1 failed, 2 wrong usage, 3 stopped by a limit or a signal with everything saved.";
+Exit codes: 0 nothing is left to fetch, 1 failed, 2 wrong usage, 3 stopped by a limit or a signal with everything saved,
+or ended with hosts whose robots.txt failed.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -103,7 +104,9 @@ pub fn run(args: CrawlArgs) -> Result<Exit> {
     if end.index.is_some_and(|index| index.failure.is_some()) {
         return Ok(Exit::Failed);
     }
-    Ok(if end.stop == Stop::Exhausted { Exit::Done } else { Exit::Stopped })
+    // Hosts whose robots.txt could not be had wait for the next run.
+    let is_done = end.stop == Stop::Exhausted && end.report.robots_failing.is_empty();
+    Ok(if is_done { Exit::Done } else { Exit::Stopped })
 }
 
 /// What was done, for people or programs.

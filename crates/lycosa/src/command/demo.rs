@@ -133,6 +133,7 @@ fn settings(port: u16) -> Config {
     config.politeness.ip_delay_ms = 0;
     config.politeness.slow_factor = 0;
     config.politeness.retry_ms = 200;
+    config.politeness.rules_patience_ms = 0;
     config.politeness.max_tries = 2;
     config.traps.max_queries_per_path = 100;
     config.index.during_crawl = true;

@@ -70,13 +70,15 @@ fn exports_agree_with_each_other_and_with_cat() {
         "--set",
         "traps.max_queries_per_path=20",
     ];
-    site.crawl(&more).expect_code(0);
+    // Some hosts' robots.txt fails to the end: they wait for the next run.
+    site.crawl(&more).expect_code(3);
     let urls = urls(&data);
     let fetched: Vec<&Value> = urls.values().filter(|line| line["outcome"] == "fetched").collect();
     assert!(fetched.len() > 500);
     assert!(urls.values().any(|line| line["outcome"] == "redirected" && line["redirect_to"].is_string()));
     assert!(urls.values().any(|line| line["outcome"] == "robots" && line["robots_line"].as_u64() > Some(0)));
-    for line in urls.values().filter(|line| line["state"] == "done" && line["outcome"] != "robots") {
+    let is_forbidden = |line: &Value| line["outcome"].as_str().is_some_and(|word| word.starts_with("robots"));
+    for line in urls.values().filter(|line| line["state"] == "done" && !is_forbidden(line)) {
         assert!(line["visited_at"].is_string() && line["tries"].as_u64() >= Some(1), "{line}");
     }
 

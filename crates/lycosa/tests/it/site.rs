@@ -50,6 +50,8 @@ impl Site {
             "--set",
             "politeness.retry_ms=50",
             "--no-requisites",
+            "--set",
+            "politeness.rules_patience_ms=0",
         ];
         args.extend(self.net());
         args.extend(more);
