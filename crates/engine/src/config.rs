@@ -354,7 +354,7 @@ impl Config {
         let budget = (self.memory.budget_mib as usize) << 20;
         FrontierOptions {
             order: self.order,
-            politeness: self.patience(),
+            politeness: self.politeness.patient(self.refresh.continuous),
             partitioner: self.partitioner(),
             obey_robots: self.robots.obey,
             max_queries_per_path: self.traps.max_queries_per_path,
@@ -371,15 +371,6 @@ impl Config {
             max_tracked: budget / 16 / 50,
             few_in_flight: u32::try_from(2 * self.workers()).unwrap_or(u32::MAX),
         }
-    }
-
-    /// A crawl that goes on anyway asks for robots.txt as long as it runs.
-    fn patience(&self) -> Politeness {
-        let mut politeness = self.politeness.clone();
-        if self.refresh.continuous {
-            politeness.rules_patience_ms = u64::MAX;
-        }
-        politeness
     }
 
     /// Memory for the state store's caches and write buffers.

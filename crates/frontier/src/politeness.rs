@@ -59,6 +59,12 @@ impl Default for Politeness {
 }
 
 impl Politeness {
+    /// The same; a crawl that goes on anyway asks for robots.txt as long as it runs.
+    pub fn patient(&self, goes_on: bool) -> Self {
+        let rules_patience_ms = if goes_on { u64::MAX } else { self.rules_patience_ms };
+        Self { rules_patience_ms, ..self.clone() }
+    }
+
     /// Time to leave a host alone after a response that took `elapsed_ms`; never under the robots delay (up to the cap).
     pub fn pause_ms(&self, rules_delay_ms: Option<u64>, elapsed_ms: u64) -> u64 {
         if self.delay_ms == 0 && rules_delay_ms.is_none() {
