@@ -57,7 +57,10 @@ fn a_host_and_its_rules_are_stored_as_they_were_and_always_in_the_same_bytes() {
     let host = HostRecord { origin: "http://a".to_owned(), waiting: 3, fetched: 2, ..HostRecord::default() };
     let bytes = encode_host(&host).unwrap();
     assert_eq!(decode_host(&bytes).unwrap(), host);
-    assert_eq!(bytes[..11], [VALUE_VERSION, 8, b'h', b't', b't', b'p', b':', b'/', b'/', b'a', 3]);
+    assert_eq!(bytes[..11], [HOST_VERSION, 8, b'h', b't', b't', b'p', b':', b'/', b'/', b'a', 3]);
+    // The version before ends where the pace begins.
+    let before = [&[VALUE_VERSION], &bytes[1..bytes.len() - 1]].concat();
+    assert_eq!(decode_host(&before).unwrap(), host);
     assert!(matches!(decode_host(&bytes[..5]), Err(StoreError::Damaged("host record"))));
     let rules = RulesRecord { fetched_at: UnixMs(5), status: 404, body: b"x".to_vec() };
     let bytes = encode_rules(&rules).unwrap();
@@ -81,6 +84,8 @@ fn an_entry_says_whether_it_waits_in_a_partition_that_is_not_its_own() {
             found_on: None,
             found_at: UnixMs(6),
             revisit: false,
+            late: false,
+            refused: 0,
             url: url.clone(),
         };
         let mut bytes = b"before".to_vec();
