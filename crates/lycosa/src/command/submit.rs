@@ -21,7 +21,7 @@ Examples:
   lycosa submit https://example.org/new -d docs
   lycosa submit more.txt -d docs
   lycosa submit more.txt --nats nats://10.0.0.1:4222 --crawl news    to a cluster's crawl
-  lycosa seeds --from old | lycosa submit - -d docs
+  lycosa seeds -d old | lycosa submit - -d docs
 
 A crawl that runs takes them in within a second, one that does not when it goes on.";
 
