@@ -20,6 +20,7 @@ mod packages;
 mod profile;
 mod program;
 mod release;
+mod same;
 mod setup;
 mod site;
 mod synthetic;
@@ -87,6 +88,8 @@ enum Task {
     Orders(orders::OrdersArgs),
     /// Where a page's CPU goes, stage by stage
     Profile(profile::ProfileArgs),
+    /// The same crawl of the synthetic web gives the same as recorded
+    Same(same::SameArgs),
     /// Clusters of several sizes on this machine: same pages, balance, exchange, takeover, joining, speed
     Cluster(cluster::figures::FiguresArgs),
     /// A cluster's crawl on real NATS servers while nodes, servers, network and disk fail
@@ -144,6 +147,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Orders(args) => return orders::run(&workspace, &args).map(|()| true),
         Task::Profile(args) => return profile::run(&workspace, &args).map(|()| true),
         Task::Cluster(args) => return cluster::figures::run(&workspace, &args).map(|()| true),
+        Task::Same(args) => checks.run("same crawl", || same::run(&workspace, &args)),
         Task::Mutants(args) => return mutants::run(&workspace, &args).map(|()| true),
         Task::Fixtures(args) => return fixtures::run(&workspace, &args).map(|()| true),
         Task::Soak(args) => checks.run("soak", || cluster::soak::run(&workspace, &args)),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // a test that cannot go on may stop
 
 mod hostile;
+mod mutated;
 mod round_trip;
 mod sample;
 mod tools;
