@@ -261,7 +261,7 @@ impl Judger {
         let mut around = Inside(&self.around_text);
         let early =
             page.headings.iter().find(|heading| heading.level == 1).map_or(0, |first| first.text.start);
-        let anchors = page.links.iter().filter(|link| link.anchor.len() > 0);
+        let anchors = page.links.iter().filter(|link| !link.anchor.is_empty());
         let mut anchors =
             anchors.map(|link| link.anchor.start as usize..link.anchor.start as usize + link.anchor.len());
         let mut next = anchors.next();
