@@ -192,7 +192,7 @@ fn frontier(pages: &[Page]) {
         for url in urls {
             let signals = Signals::default();
             let (url, key) = (url.as_str(), url.key());
-            let found = Discovered { url, key, redirects: 0, found_on: None, signals };
+            let found = Discovered { url, key, redirects: 0, found_on: None, signals, listed: false };
             black_box(frontier.admit(found, now).is_ok());
         }
         let mut done = Vec::new();

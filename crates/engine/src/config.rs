@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use lycosa_fetch::{Cidr, FetchOptions, NetGuard, Overrides, PoolLimits, SharedOptions, UserAgent};
-use lycosa_frontier::trap::TrapRules;
+use lycosa_frontier::trap::{QUERIES_PER_PATH, TrapRules};
 use lycosa_frontier::{FrontierOptions, Order, Politeness, Revisits, ScopeKind, ScopeOptions};
 use lycosa_types::{CanonRules, requisite};
 use nix::sys::resource::{Resource, getrlimit};
@@ -109,6 +109,9 @@ impl Default for AgentConfig {
     }
 }
 
+/// The depth beyond which pages that say something new lead on.
+const DEFAULT_DEPTH: u16 = 10;
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScopeConfig {
@@ -116,6 +119,7 @@ pub struct ScopeConfig {
     pub include: Vec<String>,
     pub exclude: Vec<String>,
     pub depth: u16,
+    pub deeper: bool,
     pub max_redirects: u8,
     pub images: bool,
 }
@@ -123,7 +127,15 @@ pub struct ScopeConfig {
 impl Default for ScopeConfig {
     fn default() -> Self {
         let (include, exclude) = (Vec::new(), Vec::new());
-        Self { kind: ScopeKind::Host, include, exclude, depth: 10, max_redirects: 10, images: false }
+        Self {
+            kind: ScopeKind::Host,
+            include,
+            exclude,
+            depth: DEFAULT_DEPTH,
+            deeper: true,
+            max_redirects: 10,
+            images: false,
+        }
     }
 }
 
@@ -350,6 +362,16 @@ impl Config {
         }
     }
 
+    /// Whether links beyond the depth are followed on pages that say something new.
+    pub fn goes_deeper(&self) -> bool {
+        self.scope.deeper && self.scope.depth == DEFAULT_DEPTH
+    }
+
+    /// Whether more queries of a path are asked for while its pages say something new.
+    pub fn raises_queries(&self) -> bool {
+        self.traps.raise && self.traps.max_queries_per_path == QUERIES_PER_PATH
+    }
+
     pub fn frontier_options(&self) -> FrontierOptions {
         let budget = (self.memory.budget_mib as usize) << 20;
         FrontierOptions {
@@ -358,6 +380,11 @@ impl Config {
             partitioner: self.partitioner(),
             obey_robots: self.robots.obey,
             max_queries_per_path: self.traps.max_queries_per_path,
+            raise_queries: self.raises_queries(),
+            max_waiting_per_host: self.traps.max_waiting_per_host,
+            max_waiting_per_domain: self.traps.max_waiting_per_domain,
+            max_listed_per_host: self.traps.max_listed_per_host,
+            renew_sweep: None,
             guesses: self.guesses,
             // An entry takes some 300 bytes with its URL.
             max_entries_in_memory: budget / 16 / 300,

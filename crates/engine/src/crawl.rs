@@ -168,6 +168,7 @@ impl Crawl {
         let mut options = config.frontier_options();
         let mut marks: Vec<Mark> = vec![(MARK_CLEAN, vec![0])];
         if let Some(before) = refresh_before {
+            options.renew_sweep = Some(before);
             let before = sweep_under_way(&store)?.unwrap_or(before);
             options.revisits = Revisits::Sweep { before, images: config.judging.images == 0 };
             marks.push((MARK_SWEEP, before.0.to_be_bytes().to_vec()));
@@ -177,7 +178,7 @@ impl Crawl {
         for seed in &seeds {
             let (url, key) = (seed.as_str(), seed.key());
             let signals = prospects.signals(url, key, Found { depth: 0, seed: true, relevance: 1.0 });
-            let found = Discovered { url, key, redirects: 0, found_on: None, signals };
+            let found = Discovered { url, key, redirects: 0, found_on: None, signals, listed: false };
             match frontier.admit(found, now)? {
                 Admission::Queued => totals.accepted += 1,
                 // It is named once more, or all of them failed: the settings may suit it better now.

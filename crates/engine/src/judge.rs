@@ -34,6 +34,7 @@ use self::facts::facts;
 use self::listing::IndexedLists;
 use crate::config::{Config, NoiseRules};
 use crate::near::{NearPrint, NearTable, StoredSignatures};
+use crate::newness::Said;
 use crate::outlinks::{LinkCounts, Outlinks, Recent};
 
 /// After a longer page the buffers that it made large are given back: few pages are as long, and each worker would keep
@@ -56,6 +57,8 @@ pub struct JudgeContext {
     pub templates: Mutex<HashMap<HostKey, HostTemplate>>,
     /// Sitemaps that a sitemap index named.
     pub(crate) indexed: IndexedLists,
+    /// What pages said so far, where that decides how far a crawl goes.
+    pub(crate) said: Said,
 }
 
 impl JudgeContext {
@@ -65,7 +68,8 @@ impl JudgeContext {
         let indexed = IndexedLists::default();
         // Checked when the configuration was read.
         let noise = config.refresh.noise_rules().unwrap_or_default();
-        Self { config, scope, prints, near, store, topic, templates, noise, indexed }
+        let said = Said::default();
+        Self { config, scope, prints, near, store, topic, templates, noise, indexed, said }
     }
 
     /// What belongs to the crawl now.
@@ -93,6 +97,8 @@ pub struct Judged {
     pub counts: LinkCounts,
     /// Links left out for reasons that no rule asked again could tell.
     pub left_out: Vec<LeftOut>,
+    /// Whether the page says something that its host did not say before; none where nobody asks.
+    pub brings_new: Option<bool>,
     /// Known pages that a sitemap or feed says have changed.
     pub news: Vec<UrlId>,
     /// How well the page suits the topic, if there is one.
@@ -127,6 +133,7 @@ impl Judged {
             encoded: None,
             counts: LinkCounts::default(),
             left_out: Vec::new(),
+            brings_new: None,
             news: Vec::new(),
             relevance: None,
             again: None,
@@ -236,6 +243,9 @@ impl Judge {
             }
         } else {
             judged.end.outcome = Outcome::Missing { status: response.status };
+            if matches!(response.status, 300 | 404 | 410) {
+                self.follow_only(entry, response, &mut judged);
+            }
         }
         let on_topic = judged.relevance.is_none_or(|found| found >= self.context.config.focus.least_page);
         let kept =
@@ -391,6 +401,9 @@ impl Judge {
         }
         if self.signed.is_none() && self.picture.is_none() {
             self.sign_values(response, judged);
+        }
+        if judged.edges.is_none() {
+            self.follow_fields(entry, response, judged);
         }
     }
 

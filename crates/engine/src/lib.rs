@@ -49,6 +49,7 @@ pub mod layout;
 pub mod left_out;
 pub mod limits;
 pub mod near;
+pub mod newness;
 pub mod outlinks;
 pub mod prospects;
 pub mod reader;

@@ -31,6 +31,9 @@ pub enum Limit {
     Depth,
     Redirects,
     HostPages,
+    HostWaiting,
+    DomainWaiting,
+    HostListed,
     RobotsSitemaps,
     LeftOut,
     HeaderBytes,
@@ -62,7 +65,7 @@ pub enum Counter {
 }
 
 impl Limit {
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 36] = [
         Self::HtmlBytes,
         Self::Links,
         Self::TextBytes,
@@ -86,6 +89,9 @@ impl Limit {
         Self::Depth,
         Self::Redirects,
         Self::HostPages,
+        Self::HostWaiting,
+        Self::DomainWaiting,
+        Self::HostListed,
         Self::RobotsSitemaps,
         Self::LeftOut,
         Self::HeaderBytes,
@@ -123,6 +129,9 @@ impl Limit {
             Self::Depth => "scope.depth",
             Self::Redirects => "scope.max_redirects",
             Self::HostPages => "politeness.max_pages_per_host",
+            Self::HostWaiting => "traps.max_waiting_per_host",
+            Self::DomainWaiting => "traps.max_waiting_per_domain",
+            Self::HostListed => "traps.max_listed_per_host",
             Self::RobotsSitemaps => {
                 return Setting::Fixed("1,000 sitemaps of 50,000 URLs each are more than any host has");
             }

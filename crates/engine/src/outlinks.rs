@@ -133,11 +133,15 @@ pub struct LinkCounts {
     pub out_of_scope: u32,
     pub excluded: u32,
     pub too_deep: u32,
+    /// Too deep, on pages that say nothing new.
+    pub endless: u32,
     pub traps: u32,
     pub nofollow: u32,
     pub off_topic: u32,
     /// 1 for a page that asks for none of its links to be followed, and has some.
     pub nofollow_pages: u32,
+    /// The depth is no rule of the user: what lies deeper is left out by a guess.
+    pub judges_depth: bool,
     /// What limits left out.
     pub cuts: Cuts,
 }
@@ -150,6 +154,7 @@ impl LinkCounts {
         match rejection {
             Rejection::Scope(_) => self.out_of_scope += 1,
             Rejection::NotIncluded | Rejection::Excluded { .. } => self.excluded += 1,
+            Rejection::Depth { .. } if self.judges_depth => self.endless += 1,
             Rejection::Depth { .. } => self.too_deep += 1,
             Rejection::Trap(_) => self.traps += 1,
         }
@@ -184,6 +189,8 @@ pub struct LinkCollector<'a> {
     edges: PageEdges,
     counts: LinkCounts,
     left_out: Vec<LeftOut>,
+    /// The page leads on beyond the depth.
+    leads_on: bool,
 }
 
 /// What the links of a page led to.
@@ -226,7 +233,13 @@ impl<'a> LinkCollector<'a> {
             edges: PageEdges { source: page.key().low(), edges },
             counts: LinkCounts::default(),
             left_out: Vec::new(),
+            leads_on: false,
         }
+    }
+
+    /// Whether the depth is a guess, and whether the page leads on beyond it.
+    pub fn beyond_depth(&mut self, is_guess: bool, leads_on: bool) {
+        (self.counts.judges_depth, self.leads_on) = (is_guess, leads_on);
     }
 
     /// With a topic every sighting of a link counts, since another anchor may tell more.
@@ -319,7 +332,8 @@ impl<'a> LinkCollector<'a> {
             self.leave_out(key, rule, &url);
         } else if link.is_new {
             let off_topic = self.focus.is_some_and(|focus| relevance < focus.least);
-            match self.scope.check(&url, self.outlinks.depth) {
+            let depth = if self.leads_on { 0 } else { self.outlinks.depth };
+            match self.scope.check(&url, depth) {
                 Ok(()) if off_topic => {
                     self.counts.off_topic += 1;
                     self.leave_out(key, LeftOutRule::OffTopic, &url);

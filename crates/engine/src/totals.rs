@@ -136,6 +136,7 @@ impl Totals {
             ("out-of-scope", counts.out_of_scope),
             ("excluded", counts.excluded),
             ("too-deep", counts.too_deep),
+            ("endless", counts.endless),
             ("trap", counts.traps),
             ("nofollow", counts.nofollow),
             ("off-topic", counts.off_topic),

@@ -178,6 +178,10 @@ fn explain_left_out(
         LeftOutRule::NofollowRel => {
             format!("not followed: the link on {on} says rel=nofollow; {nofollow}")
         }
+        LeftOutRule::Depth if config.goes_deeper() => format!(
+            "not followed: {on} links to it, {} links from a seed, and says nothing that is new; --depth N follows it",
+            config.scope.depth
+        ),
         LeftOutRule::Depth => format!(
             "not followed: {on} links to it, beyond {} links from a seed (scope.depth)",
             config.scope.depth
@@ -189,6 +193,18 @@ fn explain_left_out(
             "not followed: {on} links to it, and its path had {} different queries \
              (traps.max_queries_per_path)",
             config.traps.max_queries_per_path
+        ),
+        LeftOutRule::HostWaiting => format!(
+            "not followed: {on} links to it, and {} URLs of its host waited (traps.max_waiting_per_host)",
+            config.traps.max_waiting_per_host
+        ),
+        LeftOutRule::DomainWaiting => format!(
+            "not followed: {on} links to it, and {} URLs of its domain waited (traps.max_waiting_per_domain)",
+            config.traps.max_waiting_per_domain
+        ),
+        LeftOutRule::HostListed => format!(
+            "not followed: {on} lists it, after {} URLs of sitemaps and feeds (traps.max_listed_per_host)",
+            config.traps.max_listed_per_host
         ),
         LeftOutRule::IndexLevels => format!(
             "not followed: {on} lists it and is a sitemap index within another (page.max_index_levels)"
@@ -301,6 +317,10 @@ fn explain_outcome(outcome: &Outcome, record: &UrlRecord, duplicate_of: Option<&
         }
         Outcome::Excluded(Exclusion::Port { port }) => format!(
             "not requested: port {port} belongs to another service than the web's (fetch.allow_ports opens it)"
+        ),
+        Outcome::Excluded(Exclusion::Endless { pages }) => format!(
+            "not requested: {pages} pages of its path were fetched, and the last ones said nothing new; \
+             --no-guesses fetches it"
         ),
         Outcome::Excluded(Exclusion::Mirror { of }) => format!("not requested: its host mirrors {of}"),
         Outcome::Failed(Failure::Truncated) => {

@@ -195,10 +195,10 @@ impl Exchange<'_, '_> {
         head_len: usize,
         length: u64,
     ) -> Result<Received, Failure> {
-        let length = usize::try_from(length).map_err(|_| Failure::BodyTooLarge)?;
-        if length > self.limits.body_bytes {
+        let announced = usize::try_from(length).ok().filter(|length| *length <= self.limits.body_bytes);
+        let Some(length) = announced.or(self.limits.cut_body.then_some(self.limits.body_bytes)) else {
             return Err(Failure::BodyTooLarge);
-        }
+        };
         let end = head_len + length;
         while buffer.len() < end {
             let missing = end - buffer.len() + SPARE_BYTES;
@@ -210,6 +210,9 @@ impl Exchange<'_, '_> {
                 return self.finish_cut(facts, buffer, head_len);
             }
         }
+        if announced.is_none() {
+            return self.finish_at_limit(facts, buffer, head_len);
+        }
         self.finish(facts, buffer, head_len, end)
     }
 
@@ -220,9 +223,11 @@ impl Exchange<'_, '_> {
         head_len: usize,
     ) -> Result<Received, Failure> {
         let mut reader = ChunkedReader::new();
+        let mut is_whole = true;
         while !reader.advance(buffer.get(head_len..).unwrap_or_default())? {
             if buffer.len() - head_len > self.limits.body_bytes {
-                return Err(Failure::BodyTooLarge);
+                is_whole = false;
+                break;
             }
             grow(&mut buffer, NEXT_READ_BYTES);
             if self.read(&mut buffer).await? != Got::Bytes {
@@ -230,10 +235,13 @@ impl Exchange<'_, '_> {
             }
         }
         let end = head_len + reader.consumed();
-        if end - head_len > self.limits.body_bytes {
+        is_whole &= end - head_len <= self.limits.body_bytes;
+        if !is_whole && !self.limits.cut_body {
             return Err(Failure::BodyTooLarge);
         }
+        let end = if is_whole { end } else { buffer.len() };
         let mut received = self.finish(facts, buffer, head_len, end)?;
+        received.reusable &= is_whole;
         received.payload = match reader.into_data() {
             ChunkedData::Slice(range) => received.raw_body.slice(range),
             ChunkedData::Joined(data) => Bytes::from(data),
@@ -249,6 +257,9 @@ impl Exchange<'_, '_> {
     ) -> Result<Received, Failure> {
         loop {
             if buffer.len() - head_len > self.limits.body_bytes {
+                if self.limits.cut_body {
+                    return self.finish_at_limit(facts, buffer, head_len);
+                }
                 return Err(Failure::BodyTooLarge);
             }
             grow(&mut buffer, NEXT_READ_BYTES);
@@ -262,6 +273,19 @@ impl Exchange<'_, '_> {
                 Got::Cut => return self.finish_cut(facts, buffer, head_len),
             }
         }
+    }
+
+    /// The body is longer than is read of it.
+    fn finish_at_limit(
+        &mut self,
+        facts: HeadFacts,
+        mut buffer: BytesMut,
+        head_len: usize,
+    ) -> Result<Received, Failure> {
+        buffer.truncate(head_len + self.limits.body_bytes);
+        let end = buffer.len();
+        let received = self.finish(facts, buffer, head_len, end)?;
+        Ok(Received { reusable: false, ..received })
     }
 
     /// The connection ended within the body.

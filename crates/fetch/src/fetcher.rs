@@ -25,9 +25,9 @@ use crate::{
     head::Framing,
     http2::{self, Session},
     line::BROKEN_LINES,
-    options::FetchOptions,
+    options::{FetchOptions, Limits},
     pool::{Connection, Pool, Slot},
-    request::{CommonFields, Request},
+    request::{CommonFields, Request, RequestKind},
     response::{Head, Protocol, Response, Timing, Visit},
     shared::Shared,
     spare::Spare,
@@ -39,6 +39,7 @@ use crate::{
 pub struct Fetcher {
     shared: Arc<Shared>,
     options: FetchOptions,
+    robots_limits: Limits,
     pub(crate) common: CommonFields,
     asker: Asker,
     pub(crate) pool: Pool,
@@ -79,6 +80,7 @@ pub(crate) struct Trace {
 impl Fetcher {
     pub fn new(shared: Arc<Shared>, options: FetchOptions) -> Self {
         Self {
+            robots_limits: options.limits.for_robots(),
             common: CommonFields::new(&options),
             asker: Asker::new(options.prefer_ipv6),
             pool: Pool::new(options.pool.clone(), Arc::clone(&shared.open)),
@@ -195,10 +197,20 @@ impl Fetcher {
         let opening = self.open(request.url, slot, &mut trace.ip);
         let opened = timeout_at(total_at, opening).await.map_err(|_| Failure::TotalTimeout)??;
         match opened {
-            Opened::Http1(connection) => self.exchange(connection, head, total_at, &mut trace.progress).await,
+            Opened::Http1(connection) => {
+                let limits = self.limits_of(request);
+                self.exchange(connection, head, limits, total_at, &mut trace.progress).await
+            }
             Opened::Http2(session) => {
                 self.exchange_on(&session, request, total_at, &mut trace.progress).await
             }
+        }
+    }
+
+    fn limits_of(&self, request: &Request<'_>) -> &Limits {
+        match request.kind {
+            RequestKind::Robots => &self.robots_limits,
+            _ => &self.options.limits,
         }
     }
 
@@ -222,7 +234,8 @@ impl Fetcher {
         let connection = self.pool.take(origin, &self.shared.faults).await?;
         trace.ip = Some(connection.ip);
         trace.reused_connection = true;
-        Some(self.exchange(connection, head, total_at, &mut trace.progress).await)
+        let limits = self.limits_of(request);
+        Some(self.exchange(connection, head, limits, total_at, &mut trace.progress).await)
     }
 
     async fn open(&self, url: &CanonUrl, slot: Slot, ip: &mut Option<IpAddr>) -> Result<Opened, Failure> {
@@ -259,7 +272,7 @@ impl Fetcher {
         total_at: Instant,
         progress: &mut Progress,
     ) -> Result<Received, Failure> {
-        let limits = &self.options.limits;
+        let limits = self.limits_of(request);
         let timer = pin!(sleep_until(total_at));
         let mut watch = Watch::new(limits, total_at, timer);
         let outcome = session.exchange(request, &self.common, limits, &mut watch, progress).await;
@@ -275,10 +288,10 @@ impl Fetcher {
         &self,
         mut connection: Connection,
         head: &[u8],
+        limits: &Limits,
         total_at: Instant,
         progress: &mut Progress,
     ) -> Result<Received, Failure> {
-        let limits = &self.options.limits;
         let watch = &mut Watch::new(limits, total_at, connection.timer.as_mut());
         let stream = &mut connection.stream;
         let exchange = Exchange { stream, limits, spare: &self.spare, watch, progress, followed: false };

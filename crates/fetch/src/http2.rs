@@ -151,6 +151,9 @@ impl Session {
             let _ = stream.flow_control().release_capacity(data.len());
             body.push(data);
             if body.len() > limits.body_bytes {
+                if limits.cut_body {
+                    break;
+                }
                 return Err(Failure::BodyTooLarge);
             }
         }

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crate::robots::line::MAX_ROBOTS_BYTES;
+
 /// How the crawler names itself: `lycosa/0.1.0 (+https://example.org/contact)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserAgent {
@@ -62,6 +64,16 @@ pub struct Limits {
     pub slow_window: Duration,
     /// Fewer bytes per second than this, averaged over a window, is too slow. 256; 0 switches the check off.
     pub slow_bytes_per_s: u64,
+    /// A longer body is read up to `body_bytes` instead of failing, and its connection is closed.
+    pub cut_body: bool,
+}
+
+impl Limits {
+    /// These limits for a robots.txt: one that is too long, or endless, is read as far as any is (RFC 9309, section 2.5).
+    pub fn for_robots(&self) -> Self {
+        // The one byte beyond tells the reader that its last line is cut.
+        Self { body_bytes: MAX_ROBOTS_BYTES + 1, cut_body: true, ..self.clone() }
+    }
 }
 
 /// The most fields that a response head is ever parsed into.
@@ -83,6 +95,7 @@ impl Default for Limits {
             slow_grace: Duration::from_secs(10),
             slow_window: Duration::from_secs(10),
             slow_bytes_per_s: 256,
+            cut_body: false,
         }
     }
 }

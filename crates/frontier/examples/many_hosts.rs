@@ -130,7 +130,8 @@ impl Bench {
 
     fn admit(&mut self, url: &str) -> Result<(), Failed> {
         let signals = Signals::default();
-        let found = Discovered { url, key: UrlKey::of(url), redirects: 0, found_on: None, signals };
+        let found =
+            Discovered { url, key: UrlKey::of(url), redirects: 0, found_on: None, signals, listed: false };
         self.frontier.admit(found, self.now())?;
         Ok(())
     }

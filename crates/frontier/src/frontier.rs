@@ -5,10 +5,12 @@
 
 mod admit;
 mod claims;
+mod domains;
 mod dormant;
 mod finish;
 mod held;
 mod lease;
+mod options;
 mod parting;
 mod partitions;
 mod placing;
@@ -16,6 +18,7 @@ mod reorder;
 mod revisits;
 mod trouble;
 
+pub use options::FrontierOptions;
 pub use partitions::{PartitionCounts, PictureWanted};
 pub use revisits::Revisits;
 
@@ -24,16 +27,14 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 use lycosa_types::{
-    CanonUrl, Digest, Failure, Outcome, PartitionId, Partitioner, UnixMs, UrlId, UrlKey, UrlRecord,
-    VisitFacts,
+    CanonUrl, Digest, Failure, Outcome, PartitionId, UnixMs, UrlId, UrlKey, UrlRecord, VisitFacts,
 };
 
 use crate::course::CourseEnd;
-use crate::host::{Place, Rules};
+use crate::host::{Place, Rules, domain_of};
 use crate::host_queue::Entry;
 use crate::host_table::HostTable;
 use crate::order::{Lists, Order, Rank, Signals};
-use crate::politeness::Politeness;
 use crate::schedule::{Alarm, HostIndex, Schedule};
 use crate::seen::{Seen, SeenSet};
 use crate::store::{Backlog, Changes, HostSlot, RulesRecord, Store, StoreError};
@@ -44,53 +45,6 @@ const MAX_BEYOND: usize = 1 << 16;
 /// Fingerprints whose places in the seen-set are asked of memory together.
 const TOUCHED_AT_ONCE: usize = 32;
 
-/// Settings of a frontier.
-#[derive(Clone, Debug)]
-pub struct FrontierOptions {
-    pub order: Order,
-    pub politeness: Politeness,
-    pub partitioner: Partitioner,
-    /// Ask for robots.txt before anything else of a host.
-    pub obey_robots: bool,
-    pub max_queries_per_path: u32,
-    /// Hosts may be taken for down or for mirrors, and left out.
-    pub guesses: bool,
-    /// Waiting entries kept in memory, all hosts together.
-    pub max_entries_in_memory: usize,
-    /// Hosts kept in memory; the others wait on disk.
-    pub max_hosts_in_memory: usize,
-    /// Memory for the seen-set.
-    pub seen_bytes: usize,
-    /// Which pages are visited again.
-    pub revisits: Revisits,
-    /// Share of requests for pages visited before, while new ones wait too.
-    pub refresh_share: f64,
-    /// Waiting URLs whose rank can change; others keep the one they have.
-    pub max_tracked: usize,
-    /// Pages of one host that keep all workers busy: towards the end no more of a near host are asked for at once.
-    pub few_in_flight: u32,
-}
-
-impl Default for FrontierOptions {
-    fn default() -> Self {
-        Self {
-            order: Order::default(),
-            politeness: Politeness::default(),
-            partitioner: Partitioner::default(),
-            obey_robots: true,
-            max_queries_per_path: 5000,
-            guesses: true,
-            max_entries_in_memory: 200_000,
-            max_hosts_in_memory: 200_000,
-            seen_bytes: 128 << 20,
-            revisits: Revisits::Off,
-            refresh_share: 0.5,
-            max_tracked: 1 << 20,
-            few_in_flight: 4,
-        }
-    }
-}
-
 /// A URL that a page, a redirect, a sitemap or the user named.
 #[derive(Clone, Copy, Debug)]
 pub struct Discovered<'a> {
@@ -100,6 +54,8 @@ pub struct Discovered<'a> {
     pub redirects: u8,
     pub found_on: Option<UrlId>,
     pub signals: Signals,
+    /// A sitemap or feed lists it.
+    pub listed: bool,
 }
 
 /// What became of a discovered URL.
@@ -109,6 +65,11 @@ pub enum Admission {
     SeenBefore,
     /// The path has had its share of different queries.
     QueryBudget,
+    /// As many wait for its host, or for all hosts of its domain, as may.
+    HostWaiting,
+    DomainWaiting,
+    /// The host's sitemaps and feeds have had their share.
+    HostListed,
     /// Its partition is not open here.
     Elsewhere,
 }
@@ -219,6 +180,8 @@ pub struct Frontier {
     rest_from: Option<UnixMs>,
     /// Paths of hosts in memory whose queries are counted.
     counted_paths: usize,
+    /// URLs waiting per registered domain (hashed).
+    domains: domains::Domains,
     schedule: Schedule,
     /// Hosts whose requests ended lately, the last one last.
     lately: Vec<HostIndex>,
@@ -290,6 +253,7 @@ impl Frontier {
             dormant: dormant::Dormant::default(),
             rest_from: None,
             counted_paths: 0,
+            domains: domains::Domains::default(),
             schedule: Schedule::default(),
             lately: Vec::new(),
             in_flight: HashMap::default(),
@@ -330,6 +294,7 @@ impl Frontier {
                 continue;
             }
             self.waiting += record.waiting;
+            self.domains.add(domain_of(&record.origin), record.waiting);
             if self.hosts.len() < self.options.max_hosts_in_memory {
                 let index = self.wake(slot, record);
                 self.settle(index, now);

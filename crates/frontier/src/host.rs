@@ -12,6 +12,7 @@ use crate::host_queue::{Entry, HostQueue};
 use crate::order::{Order, Rank};
 use crate::pace::Pace;
 use crate::section::Sections;
+use crate::path_queries::PathQueries;
 use crate::store::{HostRecord, HostSlot};
 
 /// A host of which more pages than this may be asked for at once is near: no time is lost if it is asked for fewer.
@@ -101,8 +102,18 @@ pub struct Host {
     pub guests: u32,
     /// The store may have its rules, and was not asked yet.
     pub rules_on_disk: bool,
-    /// Different queries accepted per path (hashed), to bound calendars and the like.
-    pub queries: HashMap<u64, u32>,
+    /// Queries per path (hashed), to bound calendars and the like.
+    pub queries: HashMap<u64, PathQueries>,
+    /// The registered domain, hashed.
+    pub domain: u64,
+    /// URLs of sitemaps and feeds accepted in this run.
+    pub listed: u64,
+}
+
+/// The registered domain of an origin, hashed.
+pub fn domain_of(origin: &str) -> u64 {
+    let root = CanonUrl::from_canonical(format!("{origin}/"));
+    lycosa_types::HostKey::of(root.domain()).0
 }
 
 /// Paths whose queries are counted per host; beyond, no new path is counted.
@@ -141,6 +152,8 @@ impl Host {
             guests: 0,
             rules_on_disk: false,
             queries: HashMap::default(),
+            domain: domain_of(origin),
+            listed: 0,
         }
     }
 
@@ -183,9 +196,9 @@ impl Host {
         if !room && !self.queries.contains_key(&path_hash) {
             return true;
         }
-        let count = self.queries.entry(path_hash).or_insert(0);
-        *count += 1;
-        *count <= limit
+        let path = self.queries.entry(path_hash).or_default();
+        path.accepted = path.accepted.saturating_add(1);
+        path.accepted <= limit
     }
 
     pub fn rules_delay_ms(&self) -> Option<u64> {

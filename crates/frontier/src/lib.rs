@@ -27,6 +27,7 @@ pub mod host_queue;
 pub mod host_table;
 pub mod order;
 pub mod pace;
+mod path_queries;
 pub mod politeness;
 pub mod prints;
 pub mod revisit;

@@ -68,6 +68,18 @@ impl SeenSet {
         self.insert_print(key.low())
     }
 
+    /// Forgets the key that was inserted last: no other has gone around it yet, so its slot is simply free again.
+    pub fn take_back(&mut self, key: UrlKey) {
+        let print = if key.low() == EMPTY { 1 } else { key.low() };
+        let shard = &mut self.shards[(print >> 58) as usize];
+        let slots: &mut [u64] = &mut shard.slots;
+        let at = slot(slots, print);
+        if slots[at] == print {
+            slots[at] = EMPTY;
+            shard.taken -= 1;
+        }
+    }
+
     /// The same for any 64-bit fingerprint.
     pub fn insert_print(&mut self, print: u64) -> Seen {
         let print = if print == EMPTY { 1 } else { print };

@@ -19,7 +19,18 @@ pub struct TrapRules {
     pub max_parameters: usize,
     /// Most different queries accepted for one path of a host, in one run.
     pub max_queries_per_path: u32,
+    /// Go beyond the default of it while pages say something new.
+    pub raise: bool,
+    /// Most URLs that wait for one host.
+    pub max_waiting_per_host: u64,
+    /// Most URLs that wait for the hosts of one registered domain.
+    pub max_waiting_per_domain: u64,
+    /// Most URLs of sitemaps and feeds accepted for one host, in one run.
+    pub max_listed_per_host: u64,
 }
+
+/// The limit that is raised while pages say something new.
+pub const QUERIES_PER_PATH: u32 = 5000;
 
 impl Default for TrapRules {
     fn default() -> Self {
@@ -28,7 +39,11 @@ impl Default for TrapRules {
             max_segments: 24,
             max_repeats: 3,
             max_parameters: 16,
-            max_queries_per_path: 5000,
+            max_queries_per_path: QUERIES_PER_PATH,
+            raise: true,
+            max_waiting_per_host: 5_000_000,
+            max_waiting_per_domain: 20_000_000,
+            max_listed_per_host: 5_000_000,
         }
     }
 }

@@ -36,6 +36,9 @@ pub fn of_outcome(outcome: &Outcome, url: &str) -> String {
         Outcome::Excluded(Exclusion::Port { port }) => format!(
             "port {port} belongs to another service than the web's; if a web server stands there, add --set fetch.allow_ports=[{port}]"
         ),
+        Outcome::Excluded(Exclusion::Endless { pages }) => {
+            format!("{pages} pages of its path were fetched, and the last ones said nothing new")
+        }
         Outcome::Excluded(Exclusion::Mirror { of }) => format!("its host repeats the pages of {of}"),
         Outcome::Failed(failure) => of_failure(*failure, url),
     }

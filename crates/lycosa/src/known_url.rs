@@ -18,6 +18,9 @@ pub struct KnownUrl<'a> {
     pub digest: Option<String>,
     /// The first URL with the same payload.
     pub duplicate_of: Option<String>,
+    /// An earlier page with nearly the same text, and the share of it that is the same.
+    pub near_duplicate_of: Option<String>,
+    pub resemblance: Option<f64>,
     /// The page it was first found on; null for a seed.
     pub found_on: Option<String>,
     pub found_at: String,
@@ -44,6 +47,7 @@ impl<'a> KnownUrl<'a> {
     pub fn new(reader: &CrawlReader, record: &'a UrlRecord) -> Result<Self> {
         let outcome = record.outcome.as_ref();
         let facts = record.visit.as_ref();
+        let near = facts.and_then(|facts| facts.near_duplicate);
         let url_of = |id| match id {
             Some(id) => reader.url_of(id),
             None => Ok(None),
@@ -55,6 +59,8 @@ impl<'a> KnownUrl<'a> {
             depth: record.depth,
             digest: facts.and_then(|facts| facts.digest).map(|digest| digest.to_string()),
             duplicate_of: url_of(facts.and_then(|facts| facts.duplicate_of))?,
+            near_duplicate_of: url_of(near.map(|near| near.of))?,
+            resemblance: near.map(|near| f64::from(near.resemblance_permille) / 1000.0),
             found_on: url_of(record.found_on)?,
             found_at: instant(record.found_at),
             tries: record.tries,

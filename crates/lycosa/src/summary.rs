@@ -232,6 +232,9 @@ pub fn outcomes(totals: &Totals) -> String {
         if word == "fetched" && totals.duplicates > 0 {
             lines.push((count(totals.duplicates), "  of them duplicates of another page"));
         }
+        if word == "fetched" && totals.near_duplicates > 0 {
+            lines.push((count(totals.near_duplicates), "  of them nearly the same as another page"));
+        }
     }
     if totals.retries > 0 {
         lines.push((count(totals.retries), "(tries that were repeated later)"));

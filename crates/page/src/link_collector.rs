@@ -108,6 +108,7 @@ impl Pass<'_> {
             () if rel.has(Rel::NEXT) => LinkKind::Next,
             () if rel.has(Rel::PREV) => LinkKind::Prev,
             () if rel.has(Rel::ICON) => LinkKind::Icon,
+            () if rel.has(Rel::NAVIGATION) => LinkKind::Navigation,
             () => return,
         };
         let link = self.link(kind, Attr::Href, Attr::Title);

@@ -22,6 +22,8 @@ pub enum LinkKind {
     Canonical,
     Next,
     Prev,
+    /// `<link rel=index>` and other relations to pages of the same work: contents, first, last, up, chapter …
+    Navigation,
     Stylesheet,
     Icon,
     Script,
@@ -43,6 +45,7 @@ impl LinkKind {
             Self::Canonical => "canonical",
             Self::Next => "next",
             Self::Prev => "prev",
+            Self::Navigation => "navigation",
             Self::Stylesheet => "stylesheet",
             Self::Icon => "icon",
             Self::Script => "script",
@@ -72,6 +75,30 @@ impl Rel {
     pub const AUTHOR: Rel = Rel(8192);
     pub const BOOKMARK: Rel = Rel(16384);
 
+    /// Any of [`Self::NAVIGATION_WORDS`].
+    pub const NAVIGATION: Rel = Rel(32768);
+
+    /// Relations to pages of the same work, of HTML 3.2 and 4 and of those that wrote more of them.
+    const NAVIGATION_WORDS: [&'static str; 17] = [
+        "index",
+        "contents",
+        "toc",
+        "start",
+        "first",
+        "begin",
+        "last",
+        "end",
+        "up",
+        "top",
+        "home",
+        "chapter",
+        "section",
+        "subsection",
+        "appendix",
+        "glossary",
+        "help",
+    ];
+
     const WORDS: [(&'static str, Rel); 16] = [
         ("nofollow", Self::NOFOLLOW),
         ("ugc", Self::UGC),
@@ -97,6 +124,8 @@ impl Rel {
         for word in value.split_ascii_whitespace() {
             if let Some((_, flag)) = Self::WORDS.iter().find(|(w, _)| word.eq_ignore_ascii_case(w)) {
                 rel.0 |= flag.0;
+            } else if Self::NAVIGATION_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)) {
+                rel.0 |= Self::NAVIGATION.0;
             }
         }
         rel

@@ -44,6 +44,12 @@ pub enum Reason {
     TooManyRedirects,
     Trap,
     QueryBudget,
+    /// Pages that go on for ever and say nothing new.
+    Endless,
+    /// As many URLs wait for a host or a domain as may.
+    WaitingBudget,
+    /// The sitemaps and feeds of a host have had their share.
+    ListedBudget,
     Nofollow,
     OffTopic,
     /// In a cluster that drops links between nodes.
@@ -62,13 +68,16 @@ pub enum Reason {
 }
 
 impl Reason {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::OutOfScope,
         Self::Excluded,
         Self::TooDeep,
         Self::TooManyRedirects,
         Self::Trap,
         Self::QueryBudget,
+        Self::Endless,
+        Self::WaitingBudget,
+        Self::ListedBudget,
         Self::Nofollow,
         Self::OffTopic,
         Self::Elsewhere,
@@ -92,6 +101,9 @@ impl Reason {
             Self::TooManyRedirects => "too-many-redirects",
             Self::Trap => "trap",
             Self::QueryBudget => "query-budget",
+            Self::Endless => "endless",
+            Self::WaitingBudget => "waiting-budget",
+            Self::ListedBudget => "listed-budget",
             Self::Nofollow => "nofollow",
             Self::OffTopic => "off-topic",
             Self::Elsewhere => "elsewhere",
@@ -121,10 +133,12 @@ impl Reason {
             | Self::TooManyRedirects
             | Self::OffTopic
             | Self::Elsewhere
+            | Self::WaitingBudget
+            | Self::ListedBudget
             | Self::HostBudget
             | Self::RefusedPort => Origin::Setting,
             Self::Nofollow | Self::Robots | Self::RobotsUnreachable | Self::RateLimited => Origin::Site,
-            Self::Trap | Self::QueryBudget | Self::HostDown | Self::Mirror => Origin::Guess,
+            Self::Trap | Self::QueryBudget | Self::Endless | Self::HostDown | Self::Mirror => Origin::Guess,
             Self::Unusable | Self::Failed => Origin::Fault,
         }
     }
@@ -138,6 +152,11 @@ impl Reason {
             Self::TooManyRedirects => Some("--set scope.max_redirects=N"),
             Self::Trap => Some("the settings under [traps]"),
             Self::QueryBudget => Some("--set traps.max_queries_per_path=N"),
+            Self::Endless => Some("--depth N, or the same command with --no-guesses"),
+            Self::WaitingBudget => {
+                Some("--set traps.max_waiting_per_host=N and traps.max_waiting_per_domain=N")
+            }
+            Self::ListedBudget => Some("--set traps.max_listed_per_host=N"),
             Self::Nofollow => Some("--ignore-nofollow (robots.nofollow)"),
             Self::OffTopic => Some("--least-link 0 (focus.least_link)"),
             Self::Robots => Some("--set robots.obey=false, where you may"),
@@ -162,6 +181,7 @@ impl Exclusion {
             Self::HostBudget { .. } => Reason::HostBudget,
             Self::Mirror { .. } => Reason::Mirror,
             Self::Port { .. } => Reason::RefusedPort,
+            Self::Endless { .. } => Reason::Endless,
         }
     }
 }

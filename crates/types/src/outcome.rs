@@ -36,6 +36,8 @@ pub enum Exclusion {
     Mirror { of: String },
     /// The port belongs to another service than the web's, and browsers refuse it too.
     Port { port: u16 },
+    /// The queries of its path go on for ever, and their pages say nothing new.
+    Endless { pages: u32 },
 }
 
 /// A visit without a usable response. Each limit that can end a visit has its own case.

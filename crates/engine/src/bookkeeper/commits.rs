@@ -94,8 +94,12 @@ impl Bookkeeper {
             return Ok(self.totals);
         }
         let mut marks = vec![(MARK_CLEAN, vec![1])];
-        if reason == Stop::Exhausted {
-            marks.push((MARK_SWEEP, Vec::new()));
+        match self.frontier.sweep_under_way() {
+            Some(before) if reason != Stop::Exhausted => {
+                marks.push((MARK_SWEEP, before.0.to_be_bytes().to_vec()));
+            }
+            // It is through, whatever else waits: the next refresh begins anew.
+            _ => marks.push((MARK_SWEEP, Vec::new())),
         }
         self.send_batch(marks)?;
         self.wait_for_commits(events)?;

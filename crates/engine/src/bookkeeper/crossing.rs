@@ -51,7 +51,8 @@ impl Bookkeeper {
         let key = if own == Some(partition) { UrlKey::of(url) } else { UrlKey::crossed(url, partition) };
         let found = Found { depth: *depth, seed: false, relevance: *relevance };
         let signals = self.prospects.signals(url, UrlKey::of(url), found);
-        let discovered = Discovered { url, key, redirects: *redirects, found_on: *found_on, signals };
+        let discovered =
+            Discovered { url, key, redirects: *redirects, found_on: *found_on, signals, listed: false };
         let admission = self.frontier.admit_to(partition, discovered, now)?;
         self.count_admission(admission, &discovered)
     }

@@ -74,7 +74,7 @@ impl Bookkeeper {
                 self.frontier.finish_rules(host, end, address, elapsed_ms, now);
                 for url in sitemaps {
                     let found = Found { depth: 0, seed: false, relevance: 0.0 };
-                    self.admit_one(url.as_str(), url.key(), found, 0, None, now)?;
+                    self.admit_one(url.as_str(), url.key(), found, (0, true), None, now)?;
                 }
             }
             Finished::Resolve { host, address } => {
@@ -122,6 +122,7 @@ impl Bookkeeper {
             again,
             relevance,
             news,
+            brings_new,
             ..
         } = *judged;
         if is_page {
@@ -141,6 +142,14 @@ impl Bookkeeper {
         }
         if !entry.revisit && !is_requisite && (fetched || matches!(end.outcome, Outcome::Missing { .. })) {
             self.prospects.page(&entry.url, edges.as_ref());
+        }
+        if !entry.revisit
+            && !is_requisite
+            && entry.url.query().is_some()
+            && !matches!(end.outcome, Outcome::Failed(_)) {
+            // What is no page says nothing new.
+            let says_something_new = fetched && brings_new.unwrap_or(true);
+            self.frontier.note_query_visit(host, entry.url.path(), says_something_new);
         }
         let (key, first_print) = (entry.key, end.first_print);
         match self.frontier.finish_page(host, *entry, end, now) {
@@ -251,7 +260,8 @@ impl Bookkeeper {
     fn admit(&mut self, outlinks: &Outlinks, found_on: UrlId, now: UnixMs) -> Result<(), StoreError> {
         for (url, key, relevance) in outlinks.iter() {
             let found = Found { depth: outlinks.depth, seed: false, relevance };
-            self.admit_one(url, key, found, outlinks.redirects, Some(found_on), now)?;
+            let how = (outlinks.redirects, outlinks.listed);
+            self.admit_one(url, key, found, how, Some(found_on), now)?;
         }
         Ok(())
     }
@@ -261,12 +271,12 @@ impl Bookkeeper {
         url: &str,
         key: UrlKey,
         found: Found,
-        redirects: u8,
+        (redirects, listed): (u8, bool),
         found_on: Option<UrlId>,
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let signals = self.prospects.signals(url, key, found);
-        let discovered = Discovered { url, key, redirects, found_on, signals };
+        let discovered = Discovered { url, key, redirects, found_on, signals, listed };
         let admission = if self.member.is_some() {
             let share = self.prospects.share(key);
             let Some(partition) = self.send_elsewhere((url, key), found, (redirects, found_on), share)?

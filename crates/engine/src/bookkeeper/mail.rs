@@ -50,7 +50,7 @@ impl Bookkeeper {
         let now = clock::now();
         for seed in &mail.seeds {
             let found = Found { depth: 0, seed: true, relevance: 1.0 };
-            self.admit_one(seed.as_str(), seed.key(), found, 0, None, now)?;
+            self.admit_one(seed.as_str(), seed.key(), found, (0, false), None, now)?;
         }
         self.mailbox.taken = mail.files;
         self.mailbox.mark = Some(seeds_mark(&seeds));

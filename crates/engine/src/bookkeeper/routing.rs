@@ -67,7 +67,7 @@ impl Bookkeeper {
         }
         let signals = self.prospects.signals(link.url, key, found);
         let (url, redirects, found_on) = (link.url, note.redirects, note.found_on);
-        let discovered = Discovered { url, key, redirects, found_on, signals };
+        let discovered = Discovered { url, key, redirects, found_on, signals, listed: false };
         let admission = self.frontier.admit_to(partition, discovered, now)?;
         self.count_admission(admission, &discovered)
     }
@@ -164,6 +164,18 @@ impl Bookkeeper {
                 self.frontier.raise(found.key.low(), &found.signals)?;
             }
             Admission::SeenBefore | Admission::Elsewhere => {}
+            Admission::HostWaiting => {
+                self.totals.count_rejected("waiting-budget");
+                self.cut_url(Limit::HostWaiting, LeftOutRule::HostWaiting, found.url, found.found_on);
+            }
+            Admission::DomainWaiting => {
+                self.totals.count_rejected("waiting-budget");
+                self.cut_url(Limit::DomainWaiting, LeftOutRule::DomainWaiting, found.url, found.found_on);
+            }
+            Admission::HostListed => {
+                self.totals.count_rejected("listed-budget");
+                self.cut_url(Limit::HostListed, LeftOutRule::HostListed, found.url, found.found_on);
+            }
             Admission::QueryBudget => {
                 self.totals.count_rejected("query-budget");
                 self.cut_url(Limit::Queries, LeftOutRule::QueryBudget, found.url, found.found_on);

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod budgets;
 mod cluster;
 mod coverage;
+mod endless;
 mod handmade;
 mod hostile;
 mod incomplete;

@@ -12,6 +12,7 @@ mod limits;
 mod line;
 mod network;
 mod pool;
+mod robots_length;
 mod robots_oracle;
 mod server;
 mod tls;

@@ -176,7 +176,7 @@ impl Crawl {
         let signals = Signals { depth: from.map_or(0, |(_, depth)| depth), ..Signals::default() };
         let found_on = from.map(|(id, _)| id);
         for (url, key) in links.iter() {
-            let found = Discovered { url, key, redirects: 0, found_on, signals };
+            let found = Discovered { url, key, redirects: 0, found_on, signals, listed: false };
             self.sightings += 1;
             self.accepted += u64::from(self.frontier.admit(found, self.now)? == Admission::Queued);
         }

@@ -2,6 +2,7 @@
 
 use lycosa_types::{CanonUrl, PartitionId, UnixMs, UrlId, UrlRecord, UrlState, requisite};
 
+use super::domains::path_key;
 use super::dormant::ROOM_SHARE;
 use super::{Admission, Discovered, Frontier};
 use crate::host::Host;
@@ -71,19 +72,31 @@ impl Frontier {
             }
         }
         let index = self.host_at(slot, &url)?;
+        if let Some(refused) = self.budget_used_up(index, found.listed) {
+            if seen == Seen::New {
+                // It may be found again when there is room.
+                match self.partition_mut(slot.partition) {
+                    Some(open) => open.seen.take_back(found.key),
+                    None => self.seen.take_back(found.key),
+                }
+            }
+            return Ok(refused);
+        }
         let limit = self.options.max_queries_per_path;
+        let raise = self.options.raise_queries;
         let Some(host) = self.hosts.get_mut(index) else {
             return Ok(Admission::SeenBefore);
         };
         if url.query().is_some() {
             let before = host.queries.len();
             let room = self.counted_paths < MAX_COUNTED_PATHS;
-            let within = host.take_query(lycosa_types::HostKey::of(url.path()).0, limit, room);
+            let within = host.take_query(path_key(url.path()), limit, room) || raise;
             self.counted_paths += host.queries.len() - before;
             if !within {
                 return Ok(Admission::QueryBudget);
             }
         }
+        host.listed += u64::from(found.listed);
         if seen == Seen::Unknown {
             self.known_uncommitted.insert(found.key.low());
             self.changes.known.push((slot.partition, found.key.low()));
@@ -167,6 +180,7 @@ impl Frontier {
         host.waiting += 1;
         host.accepted += 1;
         self.waiting += 1;
+        self.domains.add(host.domain, 1);
         let partition = host.slot.partition;
         let (key, rank, moves) = (entry.key, entry.rank, !requisite::is_marked(entry.redirects));
         let mut keep = None;

@@ -219,6 +219,7 @@ impl Frontier {
         let slot = self.hosts.get(index).map_or_else(|| self.slot_of(&entry.url), |host| host.slot);
         if let Some(host) = self.hosts.get_mut(index).filter(|_| !entry.revisit) {
             host.waiting = host.waiting.saturating_sub(1);
+            self.domains.remove(host.domain, 1);
             let open = self.partitions.as_mut().and_then(|open| open.get_mut(&host.slot.partition));
             if let Some(open) = open {
                 open.waiting = open.waiting.saturating_sub(1);

@@ -3,6 +3,7 @@
 use lycosa_types::{Exclusion, Failure, Outcome, UnixMs, UrlKey};
 
 use super::held::is_requisite;
+use super::domains::{is_endless, path_key};
 use super::{Done, Frontier, Lease, LeaseKind};
 use crate::host::{Place, RulesState};
 use crate::host_queue::{Entry, FIRST_STRETCH};
@@ -241,6 +242,17 @@ impl Frontier {
                 }
                 _ if guesses && host.is_down(politeness) => {
                     Some(Outcome::Excluded(Exclusion::HostErrors { failures: host.failures_in_row }))
+                }
+                _ if guesses
+                    && self.options.raise_queries
+                    && !entry.revisit
+                    && entry.url.query().is_some()
+                    && let Some(pages) = is_endless(
+                        host.queries.get(&path_key(entry.url.path())),
+                        self.options.max_queries_per_path,
+                    ) =>
+                {
+                    Some(Outcome::Excluded(Exclusion::Endless { pages }))
                 }
                 RulesState::Known { rules, .. } => {
                     rules.check(entry.url.path_and_query()).err().map(Outcome::Excluded)

@@ -12,6 +12,7 @@ use lycosa_types::{PartitionId, UnixMs};
 
 use super::{Frontier, FrontierOptions, LeaseKind, ReadRules};
 use crate::host::Place;
+use crate::host::domain_of;
 use crate::order::Order;
 use crate::schedule::HostIndex;
 use crate::seen::SeenSet;
@@ -138,6 +139,7 @@ impl Frontier {
         partitions.insert(partition, stay);
         self.share_seen_budget();
         for StoredHost { slot, record, torn } in picture.hosts {
+            self.domains.add(domain_of(&record.origin), record.waiting);
             let index = self.wake(slot, record);
             if torn {
                 self.touch(index);
@@ -163,6 +165,7 @@ impl Frontier {
             let Some(host) = self.hosts.remove(*index) else { continue };
             self.entries_in_memory -= host.queue.in_memory();
             self.counted_paths -= host.queries.len();
+            self.domains.remove(host.domain, host.waiting);
             self.revisits.pending -= host.revisits.len();
             for entry in host.revisits.values() {
                 self.revisits.keys.remove(&entry.key);

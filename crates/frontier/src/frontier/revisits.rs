@@ -79,8 +79,31 @@ impl Frontier {
         }
         match self.revisits.mode {
             Revisits::Off => Ok(()),
-            Revisits::Sweep { before, images } => self.sweep(before, images, now),
+            Revisits::Sweep { before, images } => {
+                self.sweep(before, images, now)?;
+                self.renew_sweep(now)
+            }
             Revisits::Due => self.find_due(now),
+        }
+    }
+
+    /// A sweep that an earlier run began is through while new URLs still wait: another begins, so that known pages keep
+    /// their share.
+    fn renew_sweep(&mut self, now: UnixMs) -> Result<(), StoreError> {
+        let Revisits::Sweep { images, .. } = self.revisits.mode else { return Ok(()) };
+        let through = self.revisits.swept && self.revisits.pending == 0 && self.waiting > 0;
+        let Some(before) = self.options.renew_sweep.filter(|_| through) else { return Ok(()) };
+        self.options.renew_sweep = None;
+        self.revisits.mode = Revisits::Sweep { before, images };
+        (self.revisits.cursor, self.revisits.swept) = (None, false);
+        self.sweep(before, images, now)
+    }
+
+    /// The sweep under way, by the time before which pages must have been visited last; none if it is through.
+    pub fn sweep_under_way(&self) -> Option<UnixMs> {
+        match self.revisits.mode {
+            Revisits::Sweep { before, .. } if !self.revisits.is_over() => Some(before),
+            _ => None,
         }
     }
 

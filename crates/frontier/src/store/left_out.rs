@@ -21,18 +21,24 @@ pub enum LeftOutRule {
     Depth = 4,
     OffTopic = 5,
     QueryBudget = 6,
+    HostWaiting = 7,
+    DomainWaiting = 8,
+    HostListed = 9,
     IndexLevels = 10,
     Redirects = 11,
 }
 
 impl LeftOutRule {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::NofollowMeta,
         Self::NofollowHeader,
         Self::NofollowRel,
         Self::Depth,
         Self::OffTopic,
         Self::QueryBudget,
+        Self::HostWaiting,
+        Self::DomainWaiting,
+        Self::HostListed,
         Self::IndexLevels,
         Self::Redirects,
     ];

@@ -95,7 +95,14 @@ impl Run {
     fn seed(&self, frontier: &mut Frontier, store: &Store) {
         let url = self.web.url(0);
         let signals = Signals::default();
-        let found = Discovered { url: url.as_str(), key: url.key(), redirects: 0, found_on: None, signals };
+        let found = Discovered {
+            url: url.as_str(),
+            key: url.key(),
+            redirects: 0,
+            found_on: None,
+            signals,
+            listed: false,
+        };
         frontier.admit(found, self.now).unwrap();
         let changes = frontier.take_changes();
         store.commit(&[], &changes, &[]).unwrap();
@@ -106,7 +113,7 @@ impl Run {
         for n in 0..count {
             let url = format!("http://h0.test/p/{n}");
             let (key, signals) = (lycosa_types::UrlKey::of(&url), Signals::default());
-            let found = Discovered { url: &url, key, redirects: 0, found_on: None, signals };
+            let found = Discovered { url: &url, key, redirects: 0, found_on: None, signals, listed: false };
             frontier.admit(found, self.now).unwrap();
         }
     }
@@ -183,6 +190,7 @@ impl Run {
                                 redirects: 0,
                                 found_on: None,
                                 signals: Signals { depth: entry.depth + 1, ..Signals::default() },
+                                listed: false,
                             };
                             frontier.admit(found, self.now).unwrap();
                         }

@@ -62,7 +62,14 @@ impl Node {
     fn admit(&mut self, n: u64) -> Admission {
         let url = url(n);
         let signals = Signals::default();
-        let found = Discovered { url: url.as_str(), key: url.key(), redirects: 0, found_on: None, signals };
+        let found = Discovered {
+            url: url.as_str(),
+            key: url.key(),
+            redirects: 0,
+            found_on: None,
+            signals,
+            listed: false,
+        };
         self.frontier.admit_to(partitioner().partition_of(&url), found, self.now).unwrap()
     }
 

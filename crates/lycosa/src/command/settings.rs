@@ -219,6 +219,7 @@ impl SettingArgs {
         replace(&mut config.fetch.resolve, &self.resolve);
         replace(&mut config.fetch.ca, &whole_paths(&self.ca));
         set(&mut config.scope.depth, self.depth);
+        config.scope.deeper &= self.depth.is_none();
         set(&mut config.limits.max_pages, self.max_pages);
         set(&mut config.limits.max_bytes, self.max_bytes);
         set(&mut config.limits.max_time_s, self.max_time.map(|time| time.as_secs().max(1)));
