@@ -2,7 +2,7 @@
 //!
 //! Read of pages with a query and of pages as deep as links are followed, so that most pages cost nothing. A line counts by
 //! its letters alone, without digits: the pages of a calendar and of a faceted search repeat each other's lines, and a
-//! generator of random text runs out of words. The tables are direct-mapped and forgetful: what was forgotten counts as
+//! generator of random text runs out of words. The tables forget when they are full: what was forgotten counts as
 //! new, so that a doubt keeps pages.
 
 use std::sync::{Mutex, PoisonError};
@@ -12,6 +12,8 @@ use lycosa_types::HostKey;
 
 /// Slots of the table of lines and of that of words.
 const SLOTS: usize = 1 << 18;
+/// Slots that a line or word may lie in: two that meet must not drive out each other again and again.
+const BUCKET: usize = 8;
 /// Letters of new lines from which on a page says something new.
 const LEAST_LETTERS: u32 = 60;
 /// Shorter words tell nothing.
@@ -131,10 +133,14 @@ fn step(hash: u64, byte: u8) -> u64 {
 fn is_new(table: &mut [u32], hash: u64) -> bool {
     let hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
     let print = (hash as u32) | 1;
-    let Some(slot) = table.get_mut((hash >> 32) as usize % SLOTS) else { return true };
-    let new = *slot != print;
-    *slot = print;
-    new
+    let at = (hash >> 32) as usize % (SLOTS / BUCKET) * BUCKET;
+    let Some(bucket) = table.get_mut(at..at + BUCKET) else { return true };
+    if bucket.contains(&print) {
+        return false;
+    }
+    let place = bucket.iter().position(|slot| *slot == 0).unwrap_or(print as usize / 2 % BUCKET);
+    bucket[place] = print;
+    true
 }
 
 #[cfg(test)]
@@ -148,12 +154,16 @@ mod tests {
         let said = Said::default();
         let months = ["January", "February", "March", "April", "May", "June", "July", "August"];
         let month = |n: usize| format!("Events in {} {}\n1\n2\n3\nNo events\n", months[n % 8], 2000 + n / 8);
-        (0..8).for_each(|n| drop(said.read(HOST, &month(n))));
+        (0..8).for_each(|n| {
+            said.read(HOST, &month(n));
+        });
         assert!((8..80).all(|n| !said.read(HOST, &month(n)).has_text()));
         let product =
             |n: usize| format!("Lamp number {n} of the {} kind, which shines on every desk\n", months[n % 8]);
         let facet = |n: usize| format!("Filter {n}\n{}{}{}", product(n), product(n * 3), product(n * 5));
-        (0..8).for_each(|n| drop(said.read(HOST, &facet(n))));
+        (0..8).for_each(|n| {
+            said.read(HOST, &facet(n));
+        });
         assert!((8..80).all(|n| !said.read(HOST, &facet(n)).has_text()));
     }
 

@@ -1,7 +1,7 @@
 //! The queries of one path of a host: how many were accepted, and whether their pages still say something new.
 
 /// Share of pages that say something new below which a space is endless.
-const LEAST_NEWS: f32 = 0.01;
+const LEAST_NEWS: f32 = 0.02;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PathQueries {

@@ -132,6 +132,7 @@ mod tests {
             max_repeats: 2,
             max_parameters: 3,
             max_queries_per_path: 1,
+            ..TrapRules::default()
         };
         let check = |path: &str| rules.check(&CanonUrl::from_canonical(format!("http://a.org{path}")));
         let long = |bytes: usize| format!("/{}", "x".repeat(bytes - "http://a.org/".len()));

@@ -48,7 +48,14 @@ impl Clock {
     fn admit(&mut self, url: &str) {
         let url = CanonUrl::parse(url, &CanonRules::default()).unwrap();
         let signals = Signals::default();
-        let found = Discovered { url: url.as_str(), key: url.key(), redirects: 0, found_on: None, signals };
+        let found = Discovered {
+            url: url.as_str(),
+            key: url.key(),
+            redirects: 0,
+            found_on: None,
+            signals,
+            listed: false,
+        };
         self.frontier.admit(found, self.now).unwrap();
     }
 
