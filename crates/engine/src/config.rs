@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lycosa_fetch::{Cidr, FetchOptions, NetGuard, Overrides, PoolLimits, SharedOptions, UserAgent};
 use lycosa_frontier::trap::{QUERIES_PER_PATH, TrapRules};
-use lycosa_frontier::{FrontierOptions, Order, Politeness, Revisits, ScopeKind, ScopeOptions};
+use lycosa_frontier::{FrontierOptions, Order, Politeness, Revisits, ScopeOptions};
 use lycosa_types::{CanonRules, requisite};
 use nix::sys::resource::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ mod judging;
 mod page;
 mod partitions;
 mod refresh;
+mod scope;
 
 pub use fetch::FetchConfig;
 pub use focus::FocusConfig;
@@ -23,6 +24,7 @@ pub use judging::{JudgingConfig, MinutiaHash, NearMethod};
 pub use page::PageConfig;
 pub use partitions::PartitionConfig;
 pub use refresh::{NoiseRules, RefreshConfig, RefreshRule};
+pub use scope::ScopeConfig;
 
 /// Connections that are kept open, all workers together, where few requests are under way at a time: a crawl that goes
 /// from host to host by importance comes back to each, and a new connection costs more than a page. An idle one
@@ -106,36 +108,6 @@ pub struct AgentConfig {
 impl Default for AgentConfig {
     fn default() -> Self {
         Self { product: "lycosa".to_owned(), contact: String::new() }
-    }
-}
-
-/// The depth beyond which pages that say something new lead on.
-const DEFAULT_DEPTH: u16 = 10;
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ScopeConfig {
-    pub kind: ScopeKind,
-    pub include: Vec<String>,
-    pub exclude: Vec<String>,
-    pub depth: u16,
-    pub deeper: bool,
-    pub max_redirects: u8,
-    pub images: bool,
-}
-
-impl Default for ScopeConfig {
-    fn default() -> Self {
-        let (include, exclude) = (Vec::new(), Vec::new());
-        Self {
-            kind: ScopeKind::Host,
-            include,
-            exclude,
-            depth: DEFAULT_DEPTH,
-            deeper: true,
-            max_redirects: 10,
-            images: false,
-        }
     }
 }
 
@@ -364,7 +336,7 @@ impl Config {
 
     /// Whether links beyond the depth are followed on pages that say something new.
     pub fn goes_deeper(&self) -> bool {
-        self.scope.deeper && self.scope.depth == DEFAULT_DEPTH
+        self.scope.deeper && self.scope.depth == scope::DEFAULT_DEPTH
     }
 
     /// Whether more queries of a path are asked for while its pages say something new.

@@ -146,7 +146,8 @@ impl Bookkeeper {
         if !entry.revisit
             && !is_requisite
             && entry.url.query().is_some()
-            && !matches!(end.outcome, Outcome::Failed(_)) {
+            && !matches!(end.outcome, Outcome::Failed(_))
+        {
             // What is no page says nothing new.
             let says_something_new = fetched && brings_new.unwrap_or(true);
             self.frontier.note_query_visit(host, entry.url.path(), says_something_new);

@@ -2,8 +2,8 @@
 
 use lycosa_types::{Exclusion, Failure, Outcome, UnixMs, UrlKey};
 
-use super::held::is_requisite;
 use super::domains::{is_endless, path_key};
+use super::held::is_requisite;
 use super::{Done, Frontier, Lease, LeaseKind};
 use crate::host::{Place, RulesState};
 use crate::host_queue::{Entry, FIRST_STRETCH};
