@@ -11,8 +11,8 @@ use lycosa_types::{CanonUrl, Exclusion, Failure, UnixMs};
 use crate::host_queue::{Entry, HostQueue};
 use crate::order::{Order, Rank};
 use crate::pace::Pace;
-use crate::section::Sections;
 use crate::path_queries::PathQueries;
+use crate::section::Sections;
 use crate::store::{HostRecord, HostSlot};
 
 /// A host of which more pages than this may be asked for at once is near: no time is lost if it is asked for fewer.
