@@ -50,7 +50,7 @@ mod tests {
         }
         assert!(search.is_endless(5000));
         search.visited(true, 5000);
-        (0..9).for_each(|_| search.visited(true, 5000));
+        (0..29).for_each(|_| search.visited(true, 5000));
         assert!(!search.is_endless(5000), "something new came after all");
     }
 }
