@@ -15,6 +15,7 @@ pub mod index;
 pub mod inspect;
 mod judge_again;
 pub mod links;
+pub mod mirror;
 pub mod node;
 pub mod place;
 pub mod rank;

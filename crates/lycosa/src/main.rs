@@ -101,6 +101,8 @@ enum Command {
     Seeds(command::seeds_from::SeedsArgs),
     /// Write a crawl for other programs: WACZ, WARC, JSON lines
     Export(command::export::ExportArgs),
+    /// Write a crawl as files that a browser opens, with links between them
+    Mirror(command::mirror::MirrorArgs),
     /// Print a page as it was archived
     Cat(command::cat::CatArgs),
     /// Tell what a robots.txt allows, and which line decides
@@ -142,6 +144,7 @@ fn main() -> std::process::ExitCode {
         Command::Rank(args) => command::rank::run(args),
         Command::Seeds(args) => command::seeds_from::run(args),
         Command::Export(args) => command::export::run(args),
+        Command::Mirror(args) => command::mirror::run(args),
         Command::Cat(args) => command::cat::run(args),
         Command::Robots(args) => command::robots::run(args),
         Command::Canon(args) => command::canon::run(args),

@@ -13,6 +13,7 @@ mod fixtures;
 mod graph;
 mod hostile_output;
 mod inspect;
+mod mirror;
 mod read_only;
 mod regions;
 mod robots;
