@@ -64,6 +64,66 @@ async fn a_new_owner_has_what_the_old_one_had() {
     assert_eq!(first.position(P).unwrap().unwrap().consumed, 9);
 }
 
+/// Every other answer is lost: what was done all the same is found in the log, and is there once.
+#[tokio::test(start_paused = true)]
+async fn answers_that_are_lost_change_nothing() {
+    let (server, bus) = bus(Chances { lost_answers: 500, ..Chances::default() }).await;
+    let state = MemoryState::default();
+    for epoch in 1..=12 {
+        let mut owner = Owner::open(&bus, P, epoch, &node("a"), false).await.unwrap();
+        owner.load(&state).await.unwrap();
+        for n in 0..4 {
+            commit(&mut owner, &state, &[put(epoch as u32 * 10 + n)], epoch).await;
+        }
+        owner.close().await.unwrap();
+    }
+    server.set_chances(Chances::default());
+    let fresh = MemoryState::default();
+    let mut last = Owner::open(&bus, P, 13, &node("b"), true).await.unwrap();
+    let loaded = last.load(&fresh).await.unwrap();
+    // Of each term: opened, passed the fence, four commits, closed; and the last one's opening.
+    assert_eq!((loaded.replayed, loaded.stale), (12 * 7 + 1, 0), "{loaded:?}");
+    assert_eq!((fresh.pairs(P).len(), last.position().consumed), (48, 12));
+}
+
+/// What a server refuses for good is told at once, and not tried for ever.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_stands_is_told() {
+    let (_, bus) = bus(Chances::default()).await;
+    let beyond = PartitionId(99);
+    let refused = Owner::open(&bus, beyond, 1, &node("a"), true).await.map(|owner| owner.epoch());
+    assert!(matches!(refused, Err(OwnerError::Bus(BusError::Refused(_)))), "{refused:?}");
+    let mut owner = Owner::open(&bus, P, 1, &node("a"), true).await.unwrap();
+    owner.partition = beyond;
+    let refused = owner.append(&[put(1)], None).await;
+    assert!(matches!(refused, Err(OwnerError::Bus(BusError::Refused(_)))), "{refused:?}");
+}
+
+/// A record of a term that was over, behind one of the next: the fence forbids it, and a reader passes it over all the same.
+#[tokio::test(start_paused = true)]
+async fn a_record_of_an_old_term_is_passed_over() {
+    let (_, bus) = bus(Chances::default()).await;
+    let state = MemoryState::default();
+    let mut old = Owner::open(&bus, P, 1, &node("a"), true).await.unwrap();
+    old.append(&[put(1)], Some(3)).await.unwrap();
+    let late = Record {
+        header: Header { epoch: 1, number: 9, consumed: 3, snapshot: 0 },
+        body: Body::Changes { changes: vec![put(2)], piece: Piece::Whole },
+    };
+    let mut next = Owner::open(&bus, P, 2, &node("b"), false).await.unwrap();
+    let behind = next.position().log;
+    bus.append(P, behind, late.encode().unwrap()).await.unwrap();
+    let last = Owner::open(&bus, P, 3, &node("c"), false).await;
+    let mut last = last.unwrap();
+    last.append(&[put(4)], Some(4)).await.unwrap();
+    let mut reader = Owner::open(&bus, P, 4, &node("d"), false).await.unwrap();
+    let loaded = reader.load(&state).await.unwrap();
+    assert_eq!(loaded.stale, 1, "{loaded:?}");
+    let has = |n: u32| state.get(P, &n.to_be_bytes()).is_some();
+    assert_eq!((has(1), has(2), has(4)), (true, false, true));
+    assert!(next.append(&[put(5)], None).await.is_err());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_hand_over_waits_for_the_close_and_an_old_epoch_is_refused() {
     let (_, bus) = bus(Chances::default()).await;

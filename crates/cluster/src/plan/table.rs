@@ -162,6 +162,60 @@ mod tests {
         assert!(forced.version > moved.version);
     }
 
+    #[test]
+    fn every_partition_is_named_with_its_line() {
+        let (a, b) = (node("a"), node("b"));
+        let table = Table::new(3).advance(&[Some(a.clone()), None, Some(b.clone())], |_| true).unwrap();
+        let lines: Vec<_> = table.iter().map(|(partition, slot)| (partition.0, slot.owner.clone())).collect();
+        assert_eq!(lines, [(0, Some(a.clone())), (1, None), (2, Some(b.clone()))]);
+        assert_eq!(table.owners(), [Some(a.clone()), None, Some(b)]);
+        assert_eq!((table.owner(PartitionId(0)), table.owner(PartitionId(1))), (Some(&a), None));
+        assert_eq!((table.slot(PartitionId(3)), table.owner(PartitionId(3))), (None, None));
+    }
+
+    /// A former owner that was given the partition back has nothing to hand over to itself.
+    #[test]
+    fn a_partition_that_comes_back_is_not_waited_for() {
+        let (a, b, c) = (node("a"), node("b"), node("c"));
+        let first = Table::new(1).advance(&[Some(a.clone())], |_| true).unwrap();
+        let second = first.advance(&[Some(b.clone())], |_| true).unwrap();
+        let back = second.advance(&[Some(a.clone())], |_| true).unwrap();
+        assert_eq!(back.slots[0], Slot { owner: Some(a.clone()), epoch: 3, from: None });
+        // A chain waits for the one that last had it open.
+        let chain = second.advance(&[Some(c.clone())], |_| true).unwrap();
+        assert_eq!(chain.slots[0], Slot { owner: Some(c), epoch: 3, from: Some(a) });
+        assert_eq!((first.version, second.version, chain.version), (1, 2, 3));
+    }
+
+    #[test]
+    fn a_table_may_name_as_many_nodes_as_the_limit() {
+        let of = |nodes: usize| {
+            let slots =
+                (0..nodes).map(|n| Slot { owner: Some(node(&format!("n{n}"))), epoch: 1, from: None });
+            Table { version: 1, slots: slots.collect() }
+        };
+        let bytes = of(MAX_NODES).encode().unwrap();
+        assert_eq!(Table::decode(&bytes, MAX_NODES as u16), Ok(of(MAX_NODES)));
+        assert_eq!(of(MAX_NODES + 1).encode(), Err(TableError::Malformed));
+        // Others may write more: that is refused as well.
+        let stored = |nodes: usize, slots: usize, owner: u16| {
+            let nodes = (0..nodes).map(|n| node(&format!("n{n}"))).collect();
+            let slots = vec![(owner, 0, 1); slots];
+            postcard::to_stdvec(&Stored { format: TABLE_VERSION, version: 1, nodes, slots }).unwrap()
+        };
+        assert!(Table::decode(&stored(MAX_NODES, 1, 1), 1).is_ok());
+        assert_eq!(Table::decode(&stored(MAX_NODES + 1, 1, 1), 1), Err(TableError::Malformed));
+        assert!(Table::decode(&stored(1, usize::from(MAX_PARTITIONS), 0), MAX_PARTITIONS).is_ok());
+        let many = stored(1, usize::from(MAX_PARTITIONS) + 1, 0);
+        assert_eq!(Table::decode(&many, MAX_PARTITIONS), Err(TableError::Malformed));
+        assert_eq!(
+            Table::decode(&stored(1, 1, 2), 1),
+            Err(TableError::Malformed),
+            "a node that is not named"
+        );
+        assert_eq!(Table::decode(&stored(1, 1, 1), 2), Err(TableError::Size { found: 1, expected: 2 }));
+    }
+
     proptest! {
         #[test]
         fn tables_survive_storage(picks in prop::collection::vec((0u8..5, 0u8..5, any::<u64>()), 1..200)) {
