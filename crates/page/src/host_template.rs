@@ -155,7 +155,18 @@ impl HostTemplate {
         }
         let rotates = self.turns(mark).is_some_and(|turns| turns >= MIN_TURNS);
         let of_pool = self.pool >= MIN_POOL && !mark.has_numbers();
-        (rotates && (mark.has(flag::AROUND | flag::LINK) || of_pool)).then_some(Reason::RotatingText)
+        let may_rotate = rotates && (mark.has(flag::AROUND | flag::LINK) || of_pool);
+        // A line that only changed its place on this page is an entry of a list in another order.
+        let moved = || {
+            changes.iter().any(|change| match (changes[at], *change) {
+                (LineChange::Removed(i), LineChange::Added(j))
+                | (LineChange::Added(j), LineChange::Removed(i)) => {
+                    line_key(Way::Came, old.kept[i]) == line_key(Way::Came, new.kept[j])
+                }
+                _ => false,
+            })
+        };
+        (may_rotate && !moved()).then_some(Reason::RotatingText)
     }
 
     /// Whether most pages of the host changed their links, images and tags as this one did, as far as it did.
@@ -333,6 +344,20 @@ mod tests {
         let judge = |new: &str| compare(&page(5, &tip(1)), &page(5, new), Some(&template)).verdict;
         assert_eq!(judge(&tip(3)), Verdict::Noise);
         assert_eq!(judge("The council closes the bridge"), Verdict::Text, "seen for the first time");
+    }
+
+    #[test]
+    fn a_list_in_another_order_is_news_on_any_number_of_pages() {
+        let page = |n: usize, turn: usize| {
+            let (one, two) = (words(26 + n % 7), words(900 + n % 7));
+            let list = if turn.is_multiple_of(2) { [one, two] } else { [two, one] };
+            sign(&format!("<h1>P{}</h1><ol><li>{}<li>{}</ol>", words(n + 99), list[0], list[1]))
+        };
+        let mut template = HostTemplate::default();
+        for n in 0..60 {
+            template.learn(&page(n, n), &page(n, n + 1));
+        }
+        assert_eq!(compare(&page(5, 0), &page(5, 1), Some(&template)).verdict, Verdict::Text);
     }
 
     #[test]
