@@ -169,6 +169,8 @@ pub struct Bookkeeper {
     seconds_before: f64,
     progress: Arc<Mutex<Progress>>,
     last_progress: Instant,
+    /// What was said about the wall clock.
+    told_drift_ms: i64,
     rate: Rate,
     current: String,
     stop: Arc<AtomicBool>,
@@ -261,6 +263,7 @@ impl Bookkeeper {
             started: now,
             progress: parts.progress,
             last_progress: now,
+            told_drift_ms: 0,
             current: String::new(),
             stop: parts.stop,
             stopping: None,

@@ -7,12 +7,12 @@ use lycosa_fetch::{Cidr, FetchOptions, NetGuard, Overrides, PoolLimits, SharedOp
 use lycosa_frontier::trap::{QUERIES_PER_PATH, TrapRules};
 use lycosa_frontier::{FrontierOptions, Order, Politeness, Revisits, ScopeOptions};
 use lycosa_types::{CanonRules, requisite};
-use nix::sys::resource::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
 mod fetch;
 mod focus;
 mod judging;
+mod open_files;
 mod page;
 mod partitions;
 mod refresh;
@@ -30,9 +30,6 @@ pub use scope::ScopeConfig;
 /// from host to host by importance comes back to each, and a new connection costs more than a page. An idle one
 /// has no buffers.
 const IDLE_CONNECTIONS: usize = 4096;
-
-/// Of the files the process may have open, connections take at most one part in so many.
-const CONNECTIONS_OF_FILES: u64 = 2;
 
 /// Most requests sent at once over one connection.
 const MOST_PIPELINED: usize = 16;
@@ -400,13 +397,15 @@ impl Config {
     }
 
     pub fn fetch_options(&self) -> FetchOptions {
-        let share = self.fetch.concurrency.div_ceil(self.workers());
+        let workers = self.workers();
+        let share = self.requests_under_way().div_ceil(workers);
+        let most = (self.connections() / workers).max(1);
         FetchOptions {
             user_agent: self.user_agent(),
             limits: self.fetch.limits(),
             // Idle connections of other hosts are kept beside the busy ones.
             pool: PoolLimits {
-                connections: share.saturating_mul(2).max(idle_connections() / self.workers()).max(64),
+                connections: share.saturating_mul(2).max(IDLE_CONNECTIONS / workers).max(64).min(most),
                 idle_per_origin: (self.politeness.per_host as usize).max(2),
                 ..PoolLimits::default()
             },
@@ -439,12 +438,6 @@ impl Config {
         options.tls.http2 = self.fetch.http2;
         Ok(options)
     }
-}
-
-/// As many as the system lets the process have.
-fn idle_connections() -> usize {
-    let files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
-    IDLE_CONNECTIONS.min(usize::try_from(files / CONNECTIONS_OF_FILES).unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]

@@ -231,6 +231,13 @@ impl Crawl {
             seat,
         } = self;
         let started = Instant::now();
+        if config.requests_under_way() < config.fetch.concurrency {
+            tracing::warn!(
+                allowed = config.requests_under_way(),
+                wanted = config.fetch.concurrency,
+                "the system lets this process have few files open, so fewer requests are under way at a time; raise `ulimit -n`"
+            );
+        }
         let (cpu_before, _) = process_figures();
         let before = totals.clone();
         let (events_in, events_out) = events;
@@ -295,7 +302,7 @@ impl Crawl {
             context: Arc::clone(&context),
             inbox: layout.inbox(),
             limits: config.limits.clone(),
-            concurrency: config.fetch.concurrency,
+            concurrency: config.requests_under_way(),
             per_host: config.politeness.per_host,
             relevant_from: config.focus.relevant_from,
             skip_mirrors: config.judging.skip_mirrors && config.guesses,

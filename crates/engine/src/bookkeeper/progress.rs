@@ -18,13 +18,30 @@ pub(super) struct Rate {
     pub(super) bytes_per_s: f64,
 }
 
+/// A change of the wall clock that is told; less is what clocks do.
+const JUMP_MS: u64 = 60_000;
+
 impl Bookkeeper {
+    /// Says once for each jump that the wall clock is not where it was.
+    fn watch_clock(&mut self) {
+        let drift_ms = clock::drift_ms();
+        if drift_ms.abs_diff(self.told_drift_ms) > JUMP_MS {
+            self.told_drift_ms = drift_ms;
+            let seconds = drift_ms / 1000;
+            tracing::warn!(
+                seconds,
+                "the wall clock was changed; pauses of this run go by the clock it began with"
+            );
+        }
+    }
+
     /// Lets others see where the crawl stands.
     pub(super) fn show_progress(&mut self, stopping: bool) {
         if self.last_progress.elapsed() < PROGRESS_EVERY && !stopping {
             return;
         }
         self.last_progress = Instant::now();
+        self.watch_clock();
         self.rate.update(&self.totals);
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         progress.at = clock::now();
