@@ -185,6 +185,7 @@ fn why_names_the_rule_and_the_page_for_links_that_were_left_out() {
     let mut config = site.config();
     config.scope.depth = 2;
     config.scope.images = true;
+    config.archive.requisites = false;
     config.traps.max_queries_per_path = 1;
     let end = site.crawl(config, "http://a.test/");
     let totals = &end.report.totals;
@@ -213,7 +214,9 @@ fn an_image_that_is_not_fetched_by_setting_is_explained() {
         "/" => html("<img src=/picture.png>"),
         _ => missing(),
     });
-    site.crawl(site.config(), "http://a.test/");
+    let mut config = site.config();
+    config.archive.requisites = false;
+    site.crawl(config, "http://a.test/");
     let answer = why(&site, "http://a.test/picture.png");
     assert!(answer.because.contains("scope.images"), "{}", answer.because);
 }

@@ -79,6 +79,9 @@ fn page_key(id: UrlId) -> Vec<u8> {
     row
 }
 
+/// Names of limits, and how much each left out of a page.
+pub type Cuts = Vec<(String, u32)>;
+
 impl Store {
     /// Notes what was left out; durable with the next commit.
     pub fn note_left_out(&self, notes: &LeftOutNotes) -> Result<(), StoreError> {
@@ -118,12 +121,12 @@ impl Store {
     }
 
     /// What limits left out of a page: their names and how much.
-    pub fn cuts_of(&self, id: UrlId) -> Result<Vec<(String, u32)>, StoreError> {
+    pub fn cuts_of(&self, id: UrlId) -> Result<Cuts, StoreError> {
         Ok(self.left_out.get(page_key(id))?.map(|row| read_cuts(&row)).unwrap_or_default())
     }
 
     /// Up to `limit` pages of which limits left something out.
-    pub fn cut_pages(&self, limit: usize) -> Result<Vec<(UrlId, Vec<(String, u32)>)>, StoreError> {
+    pub fn cut_pages(&self, limit: usize) -> Result<Vec<(UrlId, Cuts)>, StoreError> {
         let range = self.left_out.range(vec![PAGE]..vec![PAGE + 1]);
         let read = |guard: fjall::Guard| {
             let (key, value) = guard.into_inner()?;

@@ -265,14 +265,14 @@ fn a_host_is_given_up_after_as_many_failures_in_a_row_as_it_may_have() {
     let pages: Vec<String> = (0..9).map(|n| format!("http://a.test/{n}")).collect();
     let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
     let pace = Politeness { delay_ms: 0, retry_ms: 50, max_host_failures: 3, ..pace() };
-    // How each request goes: answered, connection lost, or a page that nobody could read; then what is given up.
+    // How each request goes: answered, never answered, or answered with what nobody can read; then what is given up.
     let given_up = |story: &str| {
         let mut clock = Clock::new(pace.clone(), false, &pages);
         for what in story.chars() {
             let (_, lease) = clock.lease_after();
             let outcome = match what {
                 'a' => Outcome::Fetched { status: 200 },
-                'l' => Outcome::Failed(Failure::ConnectionLost),
+                'l' => Outcome::Failed(Failure::FirstByteTimeout),
                 _ => Outcome::Failed(Failure::BadEncoding),
             };
             clock.end(lease, outcome, 0, None);
@@ -287,7 +287,7 @@ fn a_host_is_given_up_after_as_many_failures_in_a_row_as_it_may_have() {
     assert_eq!(given_up("ll"), 0);
     assert_eq!(given_up("lal"), 0);
     assert_eq!(given_up("lul"), 0);
-    assert_eq!(given_up("llul"), 7);
+    assert_eq!(given_up("llul"), 0);
     assert_eq!(given_up("lall"), 0);
 }
 
@@ -322,7 +322,7 @@ fn robots_txt_is_tried_as_often_as_a_page() {
 
 #[test]
 fn where_robots_txt_cannot_be_had_the_rules_for_that_case_stand() {
-    let pace = Politeness { delay_ms: 10, max_tries: 1, ..pace() };
+    let pace = Politeness { delay_ms: 10, max_tries: 1, rules_patience_ms: 0, ..pace() };
     let mut clock = Clock::new(pace, true, &["http://a.test/1"]);
     let (_, lease) = clock.lease_after();
     let otherwise: Option<Arc<dyn Rules>> = Some(Arc::new(Delay(Some(700))));
