@@ -169,8 +169,9 @@ pub struct Bookkeeper {
     seconds_before: f64,
     progress: Arc<Mutex<Progress>>,
     last_progress: Instant,
-    /// What was said about the wall clock.
+    /// What was said about the wall clock, and about times that it spoiled.
     told_drift_ms: i64,
+    told_cut: u64,
     rate: Rate,
     current: String,
     stop: Arc<AtomicBool>,
@@ -264,6 +265,7 @@ impl Bookkeeper {
             progress: parts.progress,
             last_progress: now,
             told_drift_ms: 0,
+            told_cut: 0,
             current: String::new(),
             stop: parts.stop,
             stopping: None,

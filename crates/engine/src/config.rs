@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lycosa_fetch::{Cidr, FetchOptions, NetGuard, Overrides, PoolLimits, SharedOptions, UserAgent};
 use lycosa_frontier::trap::{QUERIES_PER_PATH, TrapRules};
-use lycosa_frontier::{FrontierOptions, Order, Politeness, Revisits, ScopeOptions};
+use lycosa_frontier::{FrontierOptions, LookupLimits, Order, Politeness, Revisits, ScopeOptions};
 use lycosa_types::{CanonRules, requisite};
 use serde::{Deserialize, Serialize};
 
@@ -363,6 +363,10 @@ impl Config {
             seen_bytes: budget / 2,
             revisits: if self.refresh.continuous { Revisits::Due } else { Revisits::Off },
             refresh_share: self.refresh.share,
+            lookups: LookupLimits {
+                all: self.lookups_under_way(),
+                per_zone: self.fetch.dns_lookups_per_zone,
+            },
             // A URL that can move takes some 50 bytes.
             max_tracked: budget / 16 / 50,
             few_in_flight: u32::try_from(2 * self.workers()).unwrap_or(u32::MAX),
@@ -426,6 +430,7 @@ impl Config {
             .map_err(|error| ConfigError::Value { key: "fetch.resolve", problem: error.to_string() })?;
         let mut options =
             SharedOptions { guard: NetGuard::new(opened), overrides, ..SharedOptions::default() };
+        options.dns.concurrent_lookups = self.lookups_under_way();
         options.allow_ports.clone_from(&self.fetch.allow_ports);
         for file in &self.fetch.ca {
             let pem = std::fs::read(file).map_err(|error| ConfigError::Value {

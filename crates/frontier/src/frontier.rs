@@ -5,11 +5,13 @@
 
 mod admit;
 mod claims;
+mod clock_faults;
 mod domains;
 mod dormant;
 mod finish;
 mod held;
 mod lease;
+mod lookups;
 mod options;
 mod parting;
 mod partitions;
@@ -18,6 +20,7 @@ mod reorder;
 mod revisits;
 mod trouble;
 
+pub use lookups::LookupLimits;
 pub use options::FrontierOptions;
 pub use partitions::{PartitionCounts, PictureWanted};
 pub use revisits::Revisits;
@@ -225,6 +228,8 @@ pub struct Frontier {
     claimed: HashMap<(PartitionId, Digest), UrlId>,
     /// The partitions that are open; none on one machine, where all are.
     partitions: Option<partitions::Partitions>,
+    lookups: lookups::Lookups,
+    clock_faults: clock_faults::ClockFaults,
 }
 
 impl Frontier {
@@ -279,6 +284,8 @@ impl Frontier {
             left_at: HashMap::default(),
             claimed: HashMap::default(),
             partitions: None,
+            lookups: lookups::Lookups::default(),
+            clock_faults: clock_faults::ClockFaults::default(),
             store,
         }
     }
@@ -337,6 +344,7 @@ impl Frontier {
 
     /// Puts a host where it belongs now: nowhere, into the timers, or among the ready.
     fn settle(&mut self, index: HostIndex, now: UnixMs) {
+        self.cut_pause(index, now);
         let Some(host) = self.hosts.get_mut(index) else {
             return;
         };
@@ -357,15 +365,6 @@ impl Frontier {
             self.schedule.push_ready(host.ready_rank, index);
             Place::Ready
         };
-    }
-
-    fn touch(&mut self, index: HostIndex) {
-        if let Some(host) = self.hosts.get_mut(index)
-            && !host.dirty
-        {
-            host.dirty = true;
-            self.dirty.push(index);
-        }
     }
 
     /// Everything to be committed since the last call. The caller commits it together with the [`Done`] records it

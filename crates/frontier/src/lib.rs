@@ -41,7 +41,7 @@ pub mod trap;
 
 pub use course::{Amendment, Course, CourseEnd};
 pub use frontier::{
-    Admission, Counts, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd,
+    Admission, Counts, Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, LookupLimits, PageEnd,
     PartitionCounts, PictureWanted, Revisits, RulesEnd,
 };
 pub use host::Rules;

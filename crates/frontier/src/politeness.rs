@@ -3,6 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A host whose responses drip is left alone for so many times what a request to it took: it gets one part in so many of
+/// a slot's time.
+const DRIP_FACTOR: u64 = 30;
+
 /// The pace a crawl keeps. All times in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -73,6 +77,17 @@ impl Politeness {
         let slow = elapsed_ms.saturating_mul(u64::from(self.slow_factor));
         let asked = rules_delay_ms.unwrap_or(0).max(slow).min(self.max_delay_ms);
         self.delay_ms.max(asked)
+    }
+
+    /// The longest time for which a host can be left alone. A stored pause that ends later comes from a wrong clock.
+    pub fn longest_pause_ms(&self) -> u64 {
+        // A reason for a longer pause belongs here.
+        self.delay_ms.max(self.max_delay_ms).max(self.max_retry_ms).saturating_mul(2)
+    }
+
+    /// Time to leave a host alone whose response came too slowly to be waited for: it held a request slot for nothing.
+    pub fn drip_pause_ms(&self, elapsed_ms: u64) -> u64 {
+        elapsed_ms.saturating_mul(DRIP_FACTOR).min(self.max_retry_ms)
     }
 
     /// Time before a URL that failed `tries` times is tried again; a server's own wish comes first.

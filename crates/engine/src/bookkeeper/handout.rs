@@ -47,7 +47,9 @@ impl Bookkeeper {
 
     pub(super) fn may_lease(&self) -> bool {
         let under_way: usize = self.workers.iter().map(|slot| slot.in_flight).sum();
-        let room = under_way < self.concurrency && self.ended.len() < MAX_UNCOMMITTED;
+        // A look-up takes no request's place.
+        let room = under_way.saturating_sub(self.frontier.lookups()) < self.concurrency
+            && self.ended.len() < MAX_UNCOMMITTED;
         room && (self.has_room_for_pages() || self.awaits_requisites())
     }
 

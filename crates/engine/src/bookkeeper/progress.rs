@@ -22,7 +22,7 @@ pub(super) struct Rate {
 const JUMP_MS: u64 = 60_000;
 
 impl Bookkeeper {
-    /// Says once for each jump that the wall clock is not where it was.
+    /// Says once for each jump that the wall clock is not where it was, and how much a wrong clock left behind.
     fn watch_clock(&mut self) {
         let drift_ms = clock::drift_ms();
         if drift_ms.abs_diff(self.told_drift_ms) > JUMP_MS {
@@ -30,8 +30,16 @@ impl Bookkeeper {
             let seconds = drift_ms / 1000;
             tracing::warn!(
                 seconds,
-                "the wall clock was changed; pauses of this run go by the clock it began with"
+                "the wall clock was changed; pauses and dates of this run go by the clock it began with"
             );
+        }
+        let cut = self.frontier.times_cut();
+        if cut > self.told_cut {
+            tracing::warn!(
+                times = cut - self.told_cut,
+                "stored times were further away than any pause, as a wrong clock leaves them; they were cut to the longest pause"
+            );
+            self.told_cut = cut;
         }
     }
 

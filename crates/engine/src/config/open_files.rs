@@ -30,6 +30,11 @@ impl Config {
         self.fetch.concurrency.min(self.connections()).max(1)
     }
 
+    /// Look-ups that may be under way: each may take a file.
+    pub(super) fn lookups_under_way(&self) -> usize {
+        self.fetch.dns_lookups.min(self.connections() / 2).max(1)
+    }
+
     /// Connections that may be open.
     pub(super) fn connections(&self) -> usize {
         connections_of(open_files())

@@ -133,6 +133,7 @@ impl Frontier {
 
     /// A resolve lease is over.
     pub fn finish_resolve(&mut self, index: HostIndex, address: Result<IpAddr, Failure>, now: UnixMs) {
+        self.end_lookup(index, now);
         if self.is_closed(index) {
             return self.abandon(index, false, now);
         }

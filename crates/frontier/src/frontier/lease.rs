@@ -38,6 +38,7 @@ impl Frontier {
     /// `dropped`, finished.
     pub fn lease(&mut self, now: UnixMs, dropped: &mut Vec<Done>) -> Result<Option<Lease>, StoreError> {
         self.ring_alarms(now);
+        self.tend_lookups(now);
         self.find_revisits(now)?;
         self.bring_in(now)?;
         self.cut_short = false;
@@ -185,8 +186,10 @@ impl Frontier {
             let needs_address = politeness.ip_delay_ms > 0 && host.address.is_none();
             let needs_rules = match &host.rules {
                 RulesState::Unknown => self.options.obey_robots,
+                // A file that a wrong clock dated is asked for again.
                 RulesState::Known { until, .. } => {
-                    self.options.obey_robots && (*until <= now || host.is_probed)
+                    let longest = now.plus_ms(politeness.rules_ttl_ms);
+                    self.options.obey_robots && (*until <= now || *until > longest || host.is_probed)
                 }
                 RulesState::Dead(_) => false,
             };
@@ -197,6 +200,9 @@ impl Frontier {
                     return Ok(Served::Blocked);
                 }
                 if needs_address {
+                    if !self.begin_lookup(index) {
+                        return Ok(Served::Blocked);
+                    }
                     return Ok(Served::Lease(LeaseKind::Resolve));
                 }
                 return self.serve_rules(index, now);

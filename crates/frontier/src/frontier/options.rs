@@ -2,7 +2,7 @@
 
 use lycosa_types::{Partitioner, UnixMs};
 
-use super::Revisits;
+use super::{LookupLimits, Revisits};
 use crate::order::Order;
 use crate::politeness::Politeness;
 
@@ -36,6 +36,7 @@ pub struct FrontierOptions {
     pub revisits: Revisits,
     /// Share of requests for pages visited before, while new ones wait too.
     pub refresh_share: f64,
+    pub lookups: LookupLimits,
     /// Waiting URLs whose rank can change; others keep the one they have.
     pub max_tracked: usize,
     /// Pages of one host that keep all workers busy: towards the end no more of a near host are asked for at once.
@@ -61,6 +62,7 @@ impl Default for FrontierOptions {
             seen_bytes: 128 << 20,
             revisits: Revisits::Off,
             refresh_share: 0.5,
+            lookups: LookupLimits::default(),
             max_tracked: 1 << 20,
             few_in_flight: 4,
         }

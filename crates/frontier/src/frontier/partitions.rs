@@ -267,6 +267,9 @@ impl Frontier {
 
     /// A lease comes back unused: no request was made.
     pub fn take_back(&mut self, index: HostIndex, kind: LeaseKind, now: UnixMs) {
+        if matches!(kind, LeaseKind::Resolve) {
+            self.end_lookup(index, now);
+        }
         if self.is_closed(index) {
             return self.abandon(index, matches!(&kind, LeaseKind::Page(entry) if entry.revisit), now);
         }

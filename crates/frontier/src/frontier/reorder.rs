@@ -23,6 +23,15 @@ pub(super) struct Standing {
 }
 
 impl Frontier {
+    pub(super) fn touch(&mut self, index: HostIndex) {
+        if let Some(host) = self.hosts.get_mut(index)
+            && !host.dirty
+        {
+            host.dirty = true;
+            self.dirty.push(index);
+        }
+    }
+
     /// More is known about the URLs whose keys end in these. Those that wait and whose rank changes enough, move. URLs that
     /// are leased, done, or beyond [`crate::FrontierOptions::max_tracked`] stay as they are. Returns how many moved.
     pub fn reorder(&mut self, known: impl IntoIterator<Item = (u64, Signals)>) -> Result<usize, StoreError> {

@@ -114,7 +114,7 @@ impl Frontier {
             self.revisits.cursor = stretch.last().map(|(id, _)| *id).or(self.revisits.cursor);
             for (id, record) in stretch {
                 let wanted = is_worth_a_visit(&record) && (images || !is_image(&record));
-                if wanted && record.visited_at.is_some_and(|at| at < before) {
+                if wanted && record.visited_at.is_some_and(|at| at < before || at > now) {
                     self.revisit(id, record, now)?;
                 }
             }
@@ -124,6 +124,7 @@ impl Frontier {
 
     fn find_due(&mut self, now: UnixMs) -> Result<(), StoreError> {
         self.revisits.next_look = now.plus_ms(LOOK_EVERY_MS);
+        self.find_misplanned(now)?;
         let partitions = self.options.partitioner.partitions;
         // Each partition gets its share of the room, so that none hides another.
         let room = (MOST_PENDING - self.revisits.pending).div_ceil(usize::from(partitions.max(1))).max(4);

@@ -65,6 +65,9 @@ impl Frontier {
         } else {
             host.is_up();
         }
+        if failure == Failure::TooSlow {
+            host.ready_at = host.ready_at.max(now.plus_ms(politeness.drip_pause_ms(end.elapsed_ms)));
+        }
         if failure.is_transient() {
             host.sections.failed(path, entry.late, politeness, now);
         }

@@ -74,6 +74,20 @@ impl Store {
             .map(|guard| keys::read_due(&guard.key()?).ok_or(StoreError::Damaged("due key")))
     }
 
+    /// Pages of a partition that are due after `then`.
+    pub fn due_after(
+        &self,
+        partition: PartitionId,
+        then: UnixMs,
+    ) -> impl Iterator<Item = Result<(UrlId, UnixMs), StoreError>> + '_ {
+        let key = |at: u64, key: u128| {
+            keys::due(UrlId { partition, key: lycosa_types::UrlKey(key) }, UnixMs(at)).to_vec()
+        };
+        self.due
+            .range(key(then.0.saturating_add(1), 0)..=key(u64::MAX, u128::MAX))
+            .map(|guard| keys::read_due(&guard.key()?).ok_or(StoreError::Damaged("due key")))
+    }
+
     /// Up to `limit` visited URLs after `after`, in key order.
     pub fn urls_after(
         &self,

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use lycosa_frontier::{
-    Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, PageEnd, Politeness, Rules, RulesEnd,
-    RulesRecord, Signals, Store,
+    Discovered, Done, Frontier, FrontierOptions, Lease, LeaseKind, LookupLimits, PageEnd, Politeness, Rules,
+    RulesEnd, RulesRecord, Signals, Store,
 };
 use lycosa_types::{CanonRules, CanonUrl, Exclusion, Failure, Outcome, UnixMs};
 
@@ -30,19 +30,23 @@ struct Clock {
     frontier: Frontier,
     now: UnixMs,
     done: Vec<Done>,
+    store: Arc<Store>,
     _dir: tempfile::TempDir,
 }
 
 impl Clock {
     fn new(politeness: Politeness, obey_robots: bool, urls: &[&str]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Arc::new(Store::open(dir.path(), 32 << 20).unwrap());
-        let options = FrontierOptions { politeness, obey_robots, ..FrontierOptions::default() };
-        let read: lycosa_frontier::frontier::ReadRules = Box::new(|_, _| Arc::new(Delay(None)));
-        let frontier = Frontier::open(options, store, read, true, START).unwrap();
-        let mut clock = Self { frontier, now: START, done: Vec::new(), _dir: dir };
+        let mut clock = Self::with(FrontierOptions { politeness, obey_robots, ..FrontierOptions::default() });
         urls.iter().for_each(|url| clock.admit(url));
         clock
+    }
+
+    fn with(options: FrontierOptions) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::open(dir.path(), 32 << 20).unwrap());
+        let read: lycosa_frontier::frontier::ReadRules = Box::new(|_, _| Arc::new(Delay(None)));
+        let frontier = Frontier::open(options, Arc::clone(&store), read, true, START).unwrap();
+        Self { frontier, now: START, done: Vec::new(), store, _dir: dir }
     }
 
     fn admit(&mut self, url: &str) {
@@ -454,4 +458,73 @@ fn a_host_that_is_asked_for_the_robots_txt_of_another_leaves_room_for_the_answer
     let from = clock.now;
     let (_, lease) = clock.lease_after();
     assert_eq!((&*lease.origin, clock.now.since_ms(from)), ("http://b.test", 1000));
+}
+
+const YEAR_MS: u64 = 365 * 24 * 3_600 * 1_000;
+
+#[test]
+fn a_pause_that_a_wrong_clock_stored_is_cut_to_the_longest() {
+    let mut clock = Clock::new(pace(), false, &TWO);
+    // A run under a clock that is thirty years ahead.
+    clock.now = UnixMs(START.0 + 30 * YEAR_MS);
+    let (_, lease) = clock.lease_after();
+    let done = clock.fetched(lease, 10);
+    let changes = clock.frontier.take_changes();
+    clock.store.commit(&[done], &changes, &[]).unwrap();
+    // The next one begins with the right one.
+    let options = FrontierOptions { politeness: pace(), obey_robots: false, ..FrontierOptions::default() };
+    let read: lycosa_frontier::frontier::ReadRules = Box::new(|_, _| Arc::new(Delay(None)));
+    clock.frontier = Frontier::open(options, Arc::clone(&clock.store), read, true, START).unwrap();
+    clock.now = START;
+    assert!(clock.try_lease().is_none(), "some pause it has");
+    let (waited, _) = clock.lease_after();
+    assert!(waited <= pace().longest_pause_ms(), "{waited} ms");
+    assert_eq!(clock.frontier.times_cut(), 1);
+}
+
+#[test]
+fn a_host_that_drips_is_asked_rarely() {
+    let mut clock = Clock::new(pace(), false, &TWO);
+    let (_, lease) = clock.lease_after();
+    clock.end(lease, Outcome::Failed(Failure::TooSlow), 10_000, None);
+    let (waited, _) = clock.lease_after();
+    assert_eq!(waited, 300_000);
+}
+
+#[test]
+fn a_silent_zone_holds_up_no_other_and_takes_no_slot() {
+    let silent: Vec<String> = (0..50).map(|number| format!("http://h{number}.silent.test/")).collect();
+    let mut urls: Vec<&str> = silent.iter().map(String::as_str).collect();
+    urls.push("http://www.good.test/");
+    let politeness = Politeness { ip_delay_ms: 100, max_tries: 1, ..pace() };
+    let limits = LookupLimits { all: 10, per_zone: 3 };
+    let mut clock = Clock::with(FrontierOptions {
+        politeness,
+        obey_robots: false,
+        lookups: limits,
+        ..FrontierOptions::default()
+    });
+    urls.iter().for_each(|url| clock.admit(url));
+    let mut looked_up = Vec::new();
+    while let Some(lease) = clock.try_lease() {
+        assert!(matches!(lease.kind, LeaseKind::Resolve), "{lease:?}");
+        looked_up.push(lease);
+    }
+    assert_eq!((looked_up.len(), clock.frontier.lookups()), (4, 4));
+    let good = looked_up.pop().unwrap();
+    assert_eq!(&*good.origin, "http://www.good.test");
+    clock.frontier.finish_resolve(good.host, Ok(ADDRESS), clock.now);
+    // All others get their turn, one for each that ends.
+    let mut ended = 0;
+    while let Some(lease) = looked_up.pop() {
+        clock.frontier.finish_resolve(lease.host, Err(Failure::DnsTimeout), clock.now);
+        ended += 1;
+        while let Some(lease) = clock.try_lease() {
+            if matches!(lease.kind, LeaseKind::Resolve) {
+                looked_up.push(lease);
+            }
+        }
+        assert!(clock.frontier.lookups() <= limits.per_zone);
+    }
+    assert_eq!((ended, clock.frontier.lookups()), (50, 0));
 }
