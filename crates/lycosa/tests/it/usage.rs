@@ -144,6 +144,7 @@ fn exit_codes_are_as_documented_for_every_command() {
             "rank" => &[&["--damping", "2"], &["a", "b"]],
             "seeds" => &[&["-n", "many"]],
             "export" => &[&["-f", "papyrus", "-d", d], &["-f", "wacz", "-o", "-", "-d", d]],
+            "mirror" => &[&["--from", d], &["--from", d, "--out", d, "--missing", "nonsense"]],
             "robots" => &[&["http://"], &["http://127.0.0.1/", "--allow-net", "nonsense"]],
             "canon" => &[&["--base", "nonsense", "x"], &["--seed", "nonsense", "http://a.test/"]],
             "inspect" => &[&["http://"], &[&page, "--base", "nonsense"], &[&url, "--allow-net", "nonsense"]],
