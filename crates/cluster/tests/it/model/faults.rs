@@ -30,6 +30,8 @@ pub struct Outcome {
     pub faults: u32,
     pub pages: usize,
     pub repeated: u32,
+    /// Nodes that were asked to leave, and those that were let go.
+    pub leaves: (u32, u32),
     pub seconds: f64,
 }
 
@@ -48,6 +50,7 @@ struct World {
     chronicle: Shared,
     nodes: Vec<Node>,
     lives: u64,
+    leaves: (u32, u32),
     dice: Dice,
 }
 
@@ -119,7 +122,10 @@ impl World {
             // Leaves in good order, comes back under the same name.
             10 | 11 => {
                 if let Some(handle) = Self::handle(&mut self.nodes[victim]) {
-                    let _ = timeout(Duration::from_secs(40), handle.leave()).await;
+                    self.leaves.0 += 1;
+                    // It may be cut off just now; that it is always so would be a fault.
+                    self.leaves.1 +=
+                        u32::from(timeout(Duration::from_secs(40), handle.leave()).await.is_ok());
                     self.nodes[victim].task.abort();
                     self.revive(victim);
                 }
@@ -138,7 +144,17 @@ impl World {
         let kept = self.dice.below(2) == 0;
         let disk = if kept { self.nodes[index].disk.clone() } else { Arc::default() };
         let capacity = if name == "coordinator" { 0 } else { 100 };
-        self.nodes[index] = self.spawn(&name, disk, capacity);
+        let next = self.spawn(&name, disk, capacity);
+        let before = std::mem::replace(&mut self.nodes[index], next);
+        // How the life before ended: killed or over, but not by a panic.
+        let chronicle = self.chronicle.clone();
+        tokio::spawn(async move {
+            if let Err(error) = before.task.await
+                && error.is_panic()
+            {
+                chronicle.lock().unwrap().wrongs.push(format!("{} panicked", before.name));
+            }
+        });
     }
 }
 
@@ -173,6 +189,7 @@ pub async fn run(seed: u64, pages: u32, faults: u32) -> Outcome {
         chronicle: chronicle.clone(),
         nodes: Vec::new(),
         lives: 0,
+        leaves: (0, 0),
         dice: Dice(seed ^ 0xFA17),
     };
     for name in ["coordinator", "a", "b", "c"] {
@@ -220,8 +237,10 @@ pub async fn run(seed: u64, pages: u32, faults: u32) -> Outcome {
         }
     }
     for node in &mut world.nodes {
-        if timeout(Duration::from_secs(60), &mut node.task).await.is_err() {
-            wrongs.push(format!("{} does not stop", node.name));
+        match timeout(Duration::from_secs(60), &mut node.task).await {
+            Err(_) => wrongs.push(format!("{} does not stop", node.name)),
+            Ok(Err(error)) if error.is_panic() => wrongs.push(format!("{} panicked", node.name)),
+            Ok(_) => {}
         }
     }
     // What is there, read as a new owner would.
@@ -260,6 +279,7 @@ pub async fn run(seed: u64, pages: u32, faults: u32) -> Outcome {
         faults,
         pages: expected.len(),
         repeated: chronicle.repeated,
+        leaves: world.leaves,
         seconds: began.elapsed().as_secs_f64(),
     }
 }
