@@ -104,13 +104,11 @@ pub fn run(workspace: &Workspace, args: &MutantsArgs) -> Result<()> {
     Ok(())
 }
 
+/// The test binaries, the mutants they hold, and how many of each package do not compile.
+type Compiled = (Vec<TestBinary>, BTreeSet<usize>, BTreeMap<String, usize>);
+
 /// Compiles the tree with as many mutants as were asked for, drawing others for those that do not compile.
-fn compile(
-    tree: &Tree,
-    stock: &Stock,
-    draw: &mut Draw,
-    sample: usize,
-) -> Result<(Vec<TestBinary>, BTreeSet<usize>, BTreeMap<String, usize>)> {
+fn compile(tree: &Tree, stock: &Stock, draw: &mut Draw, sample: usize) -> Result<Compiled> {
     let mut drawn: BTreeSet<usize> = draw.take(sample).collect();
     let mut unviable = BTreeMap::new();
     for round in 1..=MAX_ROUNDS {

@@ -9,6 +9,7 @@ fn main() {
         |i: usize, default: u64| std::env::args().nth(i).and_then(|a| a.parse().ok()).unwrap_or(default);
     let (first, seeds, faults) = (number(1, 0), number(2, 1000), number(3, 12) as u32);
     let (mut failed, mut injected, mut pages, mut repeated, mut seconds) = (0, 0u64, 0, 0u64, 0.0);
+    let mut leaves = (0u64, 0u64);
     let began = std::time::Instant::now();
     for seed in first..first + seeds {
         let builder = &mut tokio::runtime::Builder::new_current_thread();
@@ -25,13 +26,17 @@ fn main() {
             println!("seed {seed}: {:#?}", outcome.wrongs);
         }
         injected += u64::from(outcome.faults);
+        let (asked, done) = outcome.leaves;
+        leaves = (leaves.0 + u64::from(asked), leaves.1 + u64::from(done));
         pages += outcome.pages;
         repeated += u64::from(outcome.repeated);
         seconds += outcome.seconds;
     }
     println!(
-        "{seeds} seeds, {injected} faults, {pages} pages, {repeated} fetched again, {failed} failed; {seconds:.0} s of \
+        "{seeds} seeds, {injected} faults, {} of {} leaves done, {pages} pages, {repeated} fetched again, {failed} failed; {seconds:.0} s of \
          crawling in {:.0} s",
+        leaves.1,
+        leaves.0,
         began.elapsed().as_secs_f64()
     );
     std::process::exit(i32::from(failed > 0));

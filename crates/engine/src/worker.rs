@@ -47,7 +47,7 @@ pub enum Finished {
         /// Sitemaps it names, as far as they are within scope.
         sitemaps: Vec<CanonUrl>,
         /// What became of the others.
-        counts: LinkCounts,
+        counts: Box<LinkCounts>,
         address: Option<IpAddr>,
         elapsed_ms: u64,
         encoded: Option<Box<EncodedVisit>>,
@@ -228,7 +228,7 @@ impl Worker {
             host,
             end,
             sitemaps,
-            counts,
+            counts: Box::new(counts),
             address: visit.ip,
             elapsed_ms: visit.timing.finished.as_millis() as u64,
             encoded: self.judge.borrow_mut().encode_rules(url, &visit).map(Box::new),

@@ -134,9 +134,7 @@ async fn silence(phase_ms: u64, nodes_deaf: bool, cut: bool) -> (usize, Duration
     assert!(before.iter().all(|(_, slot)| slot.owner.is_some() && slot.from.is_none()));
     sleep(Duration::from_millis(phase_ms)).await;
     k.deaf.store(true, Ordering::SeqCst);
-    for machine in [&a] {
-        machine.deaf.store(nodes_deaf, Ordering::SeqCst);
-    }
+    a.deaf.store(nodes_deaf, Ordering::SeqCst);
     let mut both = Duration::ZERO;
     let step = Duration::from_millis(10);
     let mut was = server.get(TABLE_KEY).unwrap().revision;

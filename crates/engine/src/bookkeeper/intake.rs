@@ -66,7 +66,7 @@ impl Bookkeeper {
             }
             Finished::Rules { host, end, sitemaps, counts, address, elapsed_ms, encoded } => {
                 self.extra.extend(encoded.map(|encoded| *encoded));
-                if counts != LinkCounts::default() {
+                if *counts != LinkCounts::default() {
                     let origin = self.frontier.origin(host).unwrap_or_default().to_owned();
                     self.totals.count_links(&counts);
                     self.totals.count_cuts(&counts, &format!("{origin}/robots.txt"));

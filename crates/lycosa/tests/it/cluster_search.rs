@@ -179,7 +179,7 @@ fn a_cluster_is_searched_like_one_index() {
         }
         assert_eq!(joint["facets"], single["facets"], "{query}");
     }
-    let wrong = cluster.search("(web", &[]).expect_code(1);
+    let wrong = cluster.search("(web", &[]).expect_code(2);
     assert!(wrong.err.contains("never closed") && wrong.err.contains('^'), "{}", wrong.err);
     assert!(cluster.search(one, &["--offset", "195"]).expect_code(1).err.contains("at most 200"));
 

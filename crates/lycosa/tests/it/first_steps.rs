@@ -32,7 +32,7 @@ fn seeds_that_all_failed_are_named_with_advice_and_the_code_is_one() {
         ("missing", site.url("/no"), &open[..], &["404", "typing error"]),
         ("robots", site.url("/private/"), &open, &["robots.txt forbids it in line 2", "--ignore-robots"]),
         ("refused", refused_url, &open, &["connect-refused", "check the port"]),
-        ("tls", tls_url, &open, &["fetch.accept_invalid_certs"]),
+        ("tls", tls_url, &open, &["no TLS port", "try http://"]),
         ("moved", site.url("/moved"), &open, &["http://other.example/", "dns-no-address", "--resolve"]),
     ] {
         let data = dir.path().join(name);

@@ -90,7 +90,7 @@ fn ranks_favour_what_is_linked_and_are_kept() {
     assert!(text.contains(top[0]["url"].as_str().unwrap()), "{text}");
     lycosa(&["rank", &data, "--damping", "1"]).expect_code(2);
     lycosa(&["rank", &data, "--svg", "x.svg"]).expect_code(2);
-    let run = lycosa(&["rank", &data, &data]).expect_code(1);
+    let run = lycosa(&["rank", &data, &data]).expect_code(2);
     assert!(run.err.contains("--curve"), "{}", run.err);
 }
 

@@ -141,6 +141,7 @@ fn no_command_writes_control_characters_of_a_hostile_crawl() {
     let evil_url = &format!("http://x.example/{EVIL}");
     let evil_host = &format!("http://x{EVIL}.example/");
     let (demo, markdown) = (&out("demo\x1b[31m"), &out("markdown"));
+    let mirror = &out("mirror\x1b[31m");
     let written: Vec<String> = ["jsonl", "urls", "markdown.md", "svg", "cdxj"].map(out).into();
     for command in all_commands() {
         let mut runs: Vec<Vec<&str>> =
@@ -242,6 +243,10 @@ fn no_command_writes_control_characters_of_a_hostile_crawl() {
                     vec![html, other, "--json"],
                     vec!["--pairs", pairs],
                 ]);
+            }
+            "mirror" => {
+                runs.push(vec!["--from", d, "--out", mirror]);
+                runs.push(vec!["--from", d, "--out", mirror, "--json", "--missing", "page"]);
             }
             "demo" => runs.push(vec!["--pages", "10", "-d", demo]),
             other => panic!("say here how `lycosa {other}` is run on a hostile crawl"),

@@ -59,7 +59,7 @@ impl Cluster {
             write!(resolve, "\"{}:80:127.0.0.{}:{}\",", host.name, address(number), self.web.port()).unwrap();
         }
         format!(
-            "[scope]\nkind = \"any\"\n[politeness]\ndelay_ms = {delay_ms}\nip_delay_ms = 0\nretry_ms = 50\n\
+            "[scope]\nkind = \"any\"\n[archive]\nrequisites = false\n[politeness]\ndelay_ms = {delay_ms}\nip_delay_ms = 0\nretry_ms = 50\n\
              [fetch]\nallow_net = [\"127.0.0.0/8\"]\nresolve = [{resolve}]\n\
              [partitions]\ncount = {PARTITIONS}\n[partitions.regions]\n\
              east = [\"127.0.0.2/32\"]\nwest = [\"127.0.0.3/32\"]\n"
@@ -201,25 +201,25 @@ fn regions_that_cannot_be_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     let data = data.to_str().unwrap();
-    let refused = |regions: &str, more: &[&str]| {
+    let refused = |code: i32, regions: &str, more: &[&str]| {
         let set = format!("partitions.regions={regions}");
         let mut args = vec!["crawl", "http://127.0.0.1:9/", "-d", data, "--set", &set];
         args.extend(more);
-        lycosa(&args).expect_code(1).err
+        lycosa(&args).expect_code(code).err
     };
     let east = "{ east = [\"10.0.0.0/8\"] }";
-    assert!(refused(east, &[]).contains("--nats"));
-    assert!(refused("{ east = [\"10.0.0.0\"] }", &[]).contains("192.0.2.0/24"));
-    let twice = refused("{ east = [\"10.0.0.0/8\"], west = [\"10.0.0.0/8\"] }", &[]);
+    assert!(refused(1, east, &[]).contains("--nats"));
+    assert!(refused(2, "{ east = [\"10.0.0.0\"] }", &[]).contains("192.0.2.0/24"));
+    let twice = refused(2, "{ east = [\"10.0.0.0/8\"], west = [\"10.0.0.0/8\"] }", &[]);
     assert!(twice.contains("longest prefix wins"), "{twice}");
-    assert!(refused(east, &["--set", "partitions.region=north"]).contains("one of east"));
-    assert!(refused(east, &["--set", "partitions.count=1"]).contains("partitions.count to 2"));
+    assert!(refused(2, east, &["--set", "partitions.region=north"]).contains("one of east"));
+    assert!(refused(2, east, &["--set", "partitions.count=1"]).contains("partitions.count to 2"));
     lycosa(&["crawl", "http://127.0.0.1:9/", "-d", data, "--region", "east"]).expect_code(2);
     let nats = Server::start();
     let url = nats.url();
     let cluster = ["--nats", &url, "--crawl", "test", "--region"];
-    let err = refused(east, &[&cluster[..], &["north"]].concat());
+    let err = refused(1, east, &[&cluster[..], &["north"]].concat());
     assert!(err.contains("no region \"north\"") && err.contains("one of east"), "{err}");
-    let err = refused(east, &["--nats", &url, "--crawl", "other", "--links", "drop"]);
+    let err = refused(1, east, &["--nats", &url, "--crawl", "other", "--links", "drop"]);
     assert!(err.contains("--links exchange"), "{err}");
 }

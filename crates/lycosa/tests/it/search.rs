@@ -90,7 +90,7 @@ fn a_crawl_is_indexed_and_searched() {
     assert!(text.contains("1. ") && text.contains("score ") && text.contains("rarity"), "{text}");
     let html = lycosa(&["search", &one, "-d", &data, "--html", "-n", "2"]).expect_code(0).out;
     assert!(html.contains("<ol class=\"results\">") && html.matches("<li>").count() == 2, "{html}");
-    let wrong = lycosa(&["search", "(web", "-d", &data]).expect_code(1);
+    let wrong = lycosa(&["search", "(web", "-d", &data]).expect_code(2);
     assert!(wrong.err.contains("never closed") && wrong.err.contains('^'), "{}", wrong.err);
 }
 

@@ -247,7 +247,7 @@ fn limits_are_told() {
         scan_with("<p>some text <a href=x>here</a>", Limits { max_text_bytes: 6, ..Limits::default() });
     assert!(page.truncated.get(PageLimit::Text) == 1 && page.text == "some t" && page.truncated.any());
     let page = scan_with("<p>é<b>", Limits { max_html_bytes: 4, ..Limits::default() });
-    assert!(page.truncated.get(PageLimit::Html) == 4 && page.text.is_empty());
+    assert!(page.truncated.get(PageLimit::Html) == 5 && page.text.is_empty());
     assert!(!scan("<p>a").truncated.any());
 }
 

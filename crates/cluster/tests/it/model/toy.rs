@@ -188,7 +188,8 @@ impl Toy {
                 }
             }
             Event::Finished => {}
-            Event::Superseded => panic!("every node of the model has a name of its own"),
+            // Every node of the model has a name of its own: without this one, pages will be missing.
+            Event::Superseded => handle.kill(),
         }
     }
 
