@@ -407,8 +407,9 @@ impl Crawl {
 fn open_store(layout: &Layout, config: &Config) -> Result<Arc<Store>, CrawlError> {
     let io = |path: PathBuf| move |source| CrawlError::Io { path, source };
     std::fs::create_dir_all(&layout.root).map_err(io(layout.root.clone()))?;
-    std::fs::create_dir_all(layout.graph()).map_err(io(layout.graph()))?;
+    // First the mark that the directory is not finished, so that a process killed here leaves nothing without it.
     let making = Making::begin(layout)?;
+    std::fs::create_dir_all(layout.graph()).map_err(io(layout.graph()))?;
     let store = Store::open(&layout.state(), config.store_bytes())?;
     if let Some(making) = making {
         making.end().map_err(io(layout.making()))?;

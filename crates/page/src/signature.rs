@@ -96,7 +96,10 @@ pub struct Judger {
     strings: TagStrings,
     winnower: Winnower,
     minutiae: Vec<u64>,
+    /// A word for each element of the page.
     bytes: Vec<u8>,
+    /// Those of them that do not stand in a banner or around the content.
+    rest: Vec<u8>,
     plain_tags: PlainTags,
     banner_text: Vec<(u32, u32)>,
     banner_nodes: Vec<(u32, u32)>,
@@ -123,6 +126,7 @@ impl Judger {
             winnower: Winnower::new(config),
             minutiae: Vec::new(),
             bytes: Vec::new(),
+            rest: Vec::new(),
             plain_tags: PlainTags::default(),
             banner_text: Vec::new(),
             banner_nodes: Vec::new(),
@@ -175,10 +179,18 @@ impl Judger {
             &mut self.around_nodes,
         );
         self.strings.fill(page);
-        let structure = structure::digest(page, &self.tree, |_| true, &mut self.bytes);
-        let quiet_structure = self.structure_without(&[&self.banner_nodes], page, structure);
-        let core_structure =
-            self.structure_without(&[&self.banner_nodes, &self.around_nodes], page, structure);
+        let structure = structure::digest(page, &self.tree, &mut self.bytes);
+        let quiet_structure = if self.banner_nodes.is_empty() {
+            structure
+        } else {
+            structure::digest_without(&self.bytes, [&self.banner_nodes], &mut self.rest)
+        };
+        let core_structure = if self.around_nodes.is_empty() {
+            quiet_structure
+        } else {
+            let left_out = [&self.banner_nodes[..], &self.around_nodes[..]];
+            structure::digest_without(&self.bytes, left_out, &mut self.rest)
+        };
         self.marks.clear();
         if self.rules.as_ref().is_none_or(|rules| rules.only.is_empty()) {
             self.line_marker.mark(page.title(), &[], |mark| self.marks.push(mark));
@@ -282,23 +294,6 @@ impl Judger {
                 | (u8::from(place.end <= early as usize) * flag::EARLY);
             marks.push(mark.with(flags));
         });
-    }
-
-    /// Digest of the structure without some ranges of nodes; `whole` if there are none.
-    fn structure_without(&self, left_out: &[&[(u32, u32)]], page: &Extract, whole: u64) -> u64 {
-        if left_out.iter().all(|ranges| ranges.is_empty()) {
-            return whole;
-        }
-        let inside = |ranges: &[(u32, u32)], at: usize| {
-            let after = ranges.partition_point(|range| range.0 as usize <= at);
-            after > 0 && ranges.get(after - 1).is_some_and(|range| (range.1 as usize) > at)
-        };
-        structure::digest(
-            page,
-            &self.tree,
-            |at| !left_out.iter().any(|ranges| inside(ranges, at)),
-            &mut Vec::new(),
-        )
     }
 }
 

@@ -103,20 +103,48 @@ pub(crate) fn stable_tag(page: &Extract, tag: TagId) -> u32 {
     NAME_HASHES.get(tag.0 as usize).copied().unwrap_or_else(|| name_hash(page.tag_name(tag)))
 }
 
-/// Digest of the whole structure: the full name and depth of every element that `counts`, in order. It changes with any
-/// change of the tree, which the strings may miss (`ul` for `ol`… `b` for `blockquoteb`), and with nothing else.
-pub(crate) fn digest(
-    page: &Extract,
-    tree: &Tree,
-    counts: impl Fn(usize) -> bool,
+/// Bytes of an element's word.
+const WORD: usize = 8;
+
+/// Digest of the whole structure: the full name and depth of every element, in order. It changes with any change of the
+/// tree, which the strings may miss (`ul` for `ol`… `b` for `blockquoteb`), and with nothing else. `words` is left with a
+/// word for each element.
+pub(crate) fn digest(page: &Extract, tree: &Tree, words: &mut Vec<u8>) -> u64 {
+    words.clear();
+    for node in &tree.nodes {
+        let word = u64::from(stable_tag(page, node.tag)) << 16 | u64::from(node.depth);
+        words.extend_from_slice(&word.to_le_bytes());
+    }
+    xxh3_64(words)
+}
+
+/// Digest of what is left of a structure without some ranges of elements, from the words that [`digest`] left. Each list is in
+/// order.
+pub(crate) fn digest_without<const N: usize>(
+    words: &[u8],
+    mut left_out: [&[(u32, u32)]; N],
     scratch: &mut Vec<u8>,
 ) -> u64 {
     scratch.clear();
-    for (at, node) in tree.nodes.iter().enumerate() {
-        if counts(at) {
-            let word = u64::from(stable_tag(page, node.tag)) << 16 | u64::from(node.depth);
-            scratch.extend_from_slice(&word.to_le_bytes());
+    let nodes = words.len() / WORD;
+    let mut at = 0;
+    while at < nodes {
+        let (mut from, mut to) = (nodes, nodes);
+        for ranges in &mut left_out {
+            while let [first, rest @ ..] = *ranges
+                && first.1 as usize <= at
+            {
+                *ranges = rest;
+            }
+            if let Some(first) = ranges.first()
+                && (first.0 as usize) < from
+            {
+                (from, to) = (first.0 as usize, first.1 as usize);
+            }
         }
+        let from = from.max(at);
+        scratch.extend_from_slice(words.get(at * WORD..from * WORD).unwrap_or_default());
+        at = to;
     }
     xxh3_64(scratch)
 }
@@ -153,10 +181,21 @@ mod tests {
             let page = page(html);
             let mut tree = Tree::default();
             tree.build(&page);
-            (TagStrings::of(&page).digest(), digest(&page, &tree, |_| true, &mut Vec::new()))
+            (TagStrings::of(&page).digest(), digest(&page, &tree, &mut Vec::new()))
         });
         assert_eq!(digests[0], digests[1]);
         assert_eq!(digests[1].0, digests[2].0);
         assert_ne!(digests[1].1, digests[2].1);
+    }
+
+    #[test]
+    fn what_is_left_is_digested_as_if_the_rest_had_not_been() {
+        let words: Vec<u8> = (0..10u64).flat_map(u64::to_le_bytes).collect();
+        let without = |a: &[(u32, u32)], b: &[(u32, u32)]| digest_without(&words, [a, b], &mut Vec::new());
+        let of = |kept: &[u64]| xxh3_64(&kept.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>());
+        assert_eq!(without(&[], &[]), of(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]));
+        assert_eq!(without(&[(0, 2), (9, 10)], &[]), of(&[2, 3, 4, 5, 6, 7, 8]));
+        assert_eq!(without(&[(1, 4), (6, 7)], &[(2, 3), (3, 5), (6, 99)]), of(&[0, 5]));
+        assert_eq!(without(&[(0, 10)], &[(3, 4)]), of(&[]));
     }
 }

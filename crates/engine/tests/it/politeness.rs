@@ -1,5 +1,5 @@
 use lycosa_engine::bookkeeper::Stop;
-use lycosa_simweb::{HostId, ServerConfig, WorldConfig};
+use lycosa_simweb::{ServerConfig, WorldConfig};
 
 use crate::site::Site;
 
@@ -50,34 +50,6 @@ fn a_pause_runs_from_the_end_of_a_request() {
     for (host, rest_us) in rests {
         assert!(rest_us >= 50_000, "{host} rested {rest_us} µs");
     }
-}
-
-/// `Crawl-delay`, measured at the server: the hosts that ask for a second get it, also right after their robots.txt.
-#[test]
-fn a_crawl_delay_is_kept_at_the_server() {
-    let mut world = WorldConfig::full(5, 40, 160);
-    world.features.faults = false;
-    world.features.traps = false;
-    let site = Site::start(world);
-    let mut config = site.config();
-    config.politeness.delay_ms = 5;
-    config.politeness.max_delay_ms = 30_000;
-    config.politeness.per_host = 1;
-    config.politeness.slow_factor = 0;
-    assert_eq!(site.crawl(config, &site.world.seeds(1)).stop, Stop::Exhausted);
-    let rests = site.server.ledger.min_rest_us_per_host();
-    let mut slow = 0;
-    for (number, host) in site.world.hosts().iter().enumerate() {
-        let asked_us = site.world.crawl_delay_s(HostId(number as u32)).map(|s| u64::from(s) * 1_000_000);
-        let Some(rest_us) = rests.get(&*host.name) else { continue };
-        assert!(
-            *rest_us >= asked_us.unwrap_or(5000),
-            "{} asks for {asked_us:?} µs and rested {rest_us}",
-            host.name
-        );
-        slow += usize::from(asked_us.is_some());
-    }
-    assert!(slow >= 2, "hosts with Crawl-delay were asked more than once: {slow}");
 }
 
 /// Hosts that share an address share its pace.

@@ -103,12 +103,13 @@ fn pairs_are_judged_by_what_their_host_does() {
         };
         list.push_str(&format!("{line}\n"));
     };
-    // A version, replaced alike on every page of a host.
+    // A banner that the words themselves do not give away, replaced alike on every page of a host.
     for page in 0..6 {
         let topic = ["anatomy", "burrows", "courtship", "diet", "enemies", "fossils"][page];
-        let body = |banner: &str| changed("Views: 1204", banner).replace("eyesight", topic);
-        let old = write(dir.path(), &format!("old{page}.html"), body("Version 4.1 of these pages"));
-        let new = write(dir.path(), &format!("new{page}.html"), body("Version 4.2 of these pages"));
+        let body =
+            |banner: &str| changed("<nav>", &format!("<nav><p>{banner}</p>")).replace("eyesight", topic);
+        let old = write(dir.path(), &format!("old{page}.html"), body("Spring sale in our shop"));
+        let new = write(dir.path(), &format!("new{page}.html"), body("Autumn meeting in Leeds"));
         pair(&old, &new, Some("spiders.test"));
     }
     let (old, new) = (dir.path().join("old0.html"), dir.path().join("new0.html"));

@@ -218,7 +218,7 @@ fn regions_that_cannot_be_are_refused() {
     let nats = Server::start();
     let url = nats.url();
     let cluster = ["--nats", &url, "--crawl", "test", "--region"];
-    let err = refused(1, east, &[&cluster[..], &["north"]].concat());
+    let err = refused(2, east, &[&cluster[..], &["north"]].concat());
     assert!(err.contains("no region \"north\"") && err.contains("one of east"), "{err}");
     let err = refused(1, east, &["--nats", &url, "--crawl", "other", "--links", "drop"]);
     assert!(err.contains("--links exchange"), "{err}");
