@@ -91,6 +91,11 @@ impl Frontier {
                 host.pace.answered(false, now);
                 host.is_up();
                 host.rules = RulesState::Known { rules, until };
+                if asked.is_none() && politeness.per_host <= 1 {
+                    // The pause after robots.txt itself is already the one that it asks for.
+                    let rest = rest_ms(&politeness, host.rules_delay_ms(), elapsed_ms);
+                    host.ready_at = host.ready_at.max(now.plus_ms(rest));
+                }
                 self.changes.rules.push((host.slot, record));
             }
             RulesEnd::Unreachable { failure, .. } if is_probed => host.probed(failure, &politeness, now),
