@@ -93,7 +93,18 @@ fn a_directory_that_is_removed_ends_its_crawl() {
 fn a_hangup_saves_as_an_interrupt_does() {
     let site = Site::start(WorldConfig::clean(4, 5, 400));
     let args = site.crawl_args(&["--delay", "30ms"]);
-    let child = command(&args.iter().map(String::as_str).collect::<Vec<_>>()).spawn().unwrap();
+    let crawl = command(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    // The tests may themselves run under nohup, and what is ignored there stays ignored in programs they start.
+    let child = std::process::Command::new("env")
+        .arg("--default-signal=HUP")
+        .arg(crawl.get_program())
+        .args(crawl.get_args())
+        .env_remove("RUST_LOG")
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     wait_for(&site, 10);
     send(&child, Signal::SIGHUP);
     let run = finish(child).expect_code(3);
