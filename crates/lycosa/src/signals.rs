@@ -44,7 +44,7 @@ impl Asked {
     }
 }
 
-/// Whether whoever started the program wants it to outlive its terminal.
+/// Whether the program was started to outlive its terminal, as under nohup.
 fn hangup_is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

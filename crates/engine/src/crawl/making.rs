@@ -1,5 +1,5 @@
 //! The state of a new crawl, made so that a process killed in the middle leaves nothing that stands in the way: a file beside
-//! it says that it is not finished, and whoever comes next makes it anew.
+//! it says that it is not finished, and the next process makes it anew.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};

@@ -237,7 +237,7 @@ fn broken_files_beside_the_state_stop_nothing() {
             run.err
         );
     }
-    // Whoever goes on with it must know its settings.
+    // A crawl that goes on needs its settings.
     let run = lycosa(&args(&seed, d)).expect_code(1);
     assert!(run.err.contains("lycosa.toml"), "{}", run.err);
 }
